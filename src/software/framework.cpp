@@ -192,6 +192,9 @@ void describe(config::Fields& fields, OptimizerStep& optimizer) {
               {.doc = "gradients are multiplied by loss scale and clipping in a pass of their own"});
   fields.flag("separate_parameter_copy", optimizer.separate_parameter_copy,
               {.doc = "the new parameters are written by their own pass"});
+  fields.flag(
+      "separate_kernels", optimizer.separate_kernels,
+      {.doc = "each arithmetic operation of the update is a kernel with its reads and writes; else one has all"});
 }
 
 void describe(config::Fields& fields, Sharding& sharding) {

@@ -429,6 +429,12 @@ TEST_CASE("optimizer step: what each of its passes moves") {
   CHECK(moved((copied + ", gradient_join: true").c_str(), "bf16-bf16-gradients") == 28.0 + 2 + 6 + 4);
   CHECK(moved((copied + ", gradient_scale: true").c_str(), "bf16-bf16-gradients") == 28.0 + 2 + 6 + 8);
   CHECK(moved((copied + ", gradient_join: true").c_str(), "bf16") == 30.0);  // nothing to widen, nothing to join
+  // A kernel for every operation: each average scaled 4 + 4 and added to 4 + 4 + 4, the root 4 + 4, divided 4 + 4, its
+  // sum with epsilon 4 + 4, the update 3 x 4 + 4; the parameters written 2.
+  const std::string kernels = narrow + ", separate_kernels: true";
+  CHECK(moved(kernels.c_str(), "bf16") == 2 * (8 + 12) + 3 * 8 + 16 + 2);
+  CHECK(moved(kernels.c_str(), "fp32") == 80.0);
+  CHECK(moved(kernels.c_str(), "bf16-bf16-gradients") == 82.0 - 2 * 2);  // two kernels read gradients of 2 bytes
 }
 
 TEST_CASE("optimizer step: what it holds of gradients") {
