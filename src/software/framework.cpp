@@ -52,6 +52,10 @@ void sharding(config::Fields& fields, FrameworkProfile& profile) {
   describe(fields, profile.sharding);
   fields.flag("copies_gathered", profile.behaviour.copies_gathered,
               {.doc = "what is gathered is copied into the gather's buffer and out of it into tensors of its own"});
+  fields.flag("copies_reduced", profile.behaviour.copies_reduced,
+              {.doc = "whole gradients are copied into a padded tensor before they are reduced to shards"});
+  fields.flag("divides_reduced", profile.behaviour.divides_reduced,
+              {.doc = "whole gradients are divided in a pass of their own before they are reduced to shards"});
   fields.flag("keeps_root_gathered", profile.behaviour.keeps_root_gathered,
               {.doc = "parameters of the first and last layer stay gathered between a forward and its backward pass"});
 }

@@ -75,6 +75,8 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.held_results = between(random, 0, 3);
   behaviour.copies_gathered = coin(later);
   behaviour.keeps_root_gathered = coin(later);
+  behaviour.copies_reduced = coin(later);
+  behaviour.divides_reduced = coin(later);
   return behaviour;
 }
 

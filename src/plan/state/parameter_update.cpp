@@ -187,6 +187,20 @@ GatherKernels gather_kernels(const ParameterTreatment& treatment, bool copies) {
   return {.of_shard = of_shard.finish(), .of_all = of_all.finish()};
 }
 
+ir::Graph reduction_kernels(const ParameterTreatment& treatment, const FrameworkBehaviour& behaviour) {
+  Builder builder;
+  if (!behaviour.copies_reduced && !behaviour.divides_reduced) return builder.finish();
+  const auto tensor = [&](const char* name) { return builder.tensor(name, treatment.reduce, ir::Role::activation); };
+  ir::TensorId reduced = tensor("whole gradient");
+  if (behaviour.copies_reduced) {
+    const ir::TensorId padded = tensor("padded gradient");
+    builder.pass("reduce.pad", 0.0, {{reduced, Mode::read}, {padded, Mode::write}});
+    reduced = padded;
+  }
+  if (behaviour.divides_reduced) builder.pass("reduce.divide", 1.0, {{reduced, Mode::read}, {reduced, Mode::write}});
+  return builder.finish();
+}
+
 ir::Graph host_parameter_update(ParameterTreatment treatment) {
   treatment.gradient_reads = 0;
   treatment.separate_kernels = false;

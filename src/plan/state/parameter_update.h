@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cairn/ir/graph.h"
+#include "cairn/plan/framework_behaviour.h"
 #include "cairn/plan/strategy.h"
 
 namespace cairn::plan {
@@ -40,5 +41,21 @@ struct GatherKernels {
   ir::Graph of_all;    // over all that are gathered
 };
 GatherKernels gather_kernels(const ParameterTreatment& treatment, bool copies);
+
+// What reducing gradients to shards takes before the collective, of n whole gradients on a rank in the format in which
+// they are sent (FrameworkBehaviour):
+//   pad     n 2 sent bytes   into a tensor that the ranks divide (`copies_reduced`)
+//   divide  n 2 sent bytes   in place (`divides_reduced`)
+// Charged on the compute stream, like a gather's. Left out are passes over shards: the second division, the cast to the
+// format in which gradients are kept, the sum over micro-batches.
+// Source: PyTorch 1.13 torch/distributed/fsdp/fully_sharded_data_parallel.py, _post_backward_hook, where F.pad by 0
+// elements clones (ATen/native/PadNd.cpp, constant_pad_nd); later releases call it for more than 0 alone.
+// torch/distributed/algorithms/_comm_hooks/default_hooks.py, reduce_scatter_hook: div_, 2022 to 2023.
+ir::Graph reduction_kernels(const ParameterTreatment& treatment, const FrameworkBehaviour& behaviour);
+
+struct UnitKernels {
+  GatherKernels gather;
+  ir::Graph reduction;  // over the gradients that are reduced together
+};
 
 }  // namespace cairn::plan
