@@ -330,14 +330,18 @@ class LayerPrices::Implementation {
     return held;
   }
 
-  // Beside a layer's gathered parameters there are those of the next layers of its pass; beside its gradients, those of
-  // the layer behind it until they are sent. Of two unlike neighbours the larger one is charged for both, since layers
-  // of the smaller one's class also lie in stages without it.
+  // Beside a layer's gathered parameters there are those of the next layers of its pass; beside its gradients, and their
+  // copy where one is reduced, those of the layer behind it until they are sent. Of two unlike neighbours the larger one
+  // is charged for both, since layers of the smaller one's class also lie in stages without it.
   void add_moved(const ir::Model& model, const experiment::Resolved& resolved, const std::vector<double>& elements,
                  std::vector<LayerCost>& costs) const {
     const plan::Strategy& strategy = resolved.strategy;
     const bool parameters_sharded = strategy.sharded == plan::Sharded::parameters;
-    const double width = numerics::bytes_per_element(resolved.treatment.gradients);
+    const bool copied = resolved.behaviour.copies_reduced && strategy.sharded >= plan::Sharded::gradients &&
+                        (parameters_sharded || !resolved.behaviour.reduce_whole_gradients);
+    const double width =
+        (sends_gradients_every_pass(strategy) ? numerics::bytes_per_element(resolved.treatment.gradients) : 0.0) +
+        (copied ? numerics::bytes_per_element(resolved.treatment.reduce) : 0.0);
     const std::vector<std::set<std::size_t>> neighbours = beside(model);
     for (std::size_t each = 0; each < costs.size(); ++each) {
       LayerCost& cost = costs[each];
@@ -347,7 +351,7 @@ class LayerPrices::Implementation {
           next = std::max(next, std::min(costs[other].gathered, cost.gathered));
         cost.moved += cost.gathered + strategy.prefetch * next;
       }
-      if (sends_gradients_every_pass(strategy)) {
+      if (width > 0.0) {
         double sent = 0.0;
         for (const std::size_t other : neighbours[each])
           sent = std::max(sent, std::min(elements[other], elements[each]));

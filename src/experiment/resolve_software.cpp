@@ -119,7 +119,8 @@ void resolve_treatment(Resolving& r) {
                                               .gradient_copy = framework.optimizer.gradient_copy,
                                               .gradient_join = framework.optimizer.gradient_join,
                                               .gradient_scale = framework.optimizer.gradient_scale,
-                                              .separate_parameter_copy = framework.optimizer.separate_parameter_copy};
+                                              .separate_parameter_copy = framework.optimizer.separate_parameter_copy,
+                                              .separate_kernels = framework.optimizer.separate_kernels};
   if (recipe.narrow) narrow_weights(r.parts, r.plan.treatment);
 }
 

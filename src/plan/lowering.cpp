@@ -34,14 +34,15 @@ class Lowering::Implementation {
         assembly_(passes_),
         side_(passes_),
         ends_(treatment_, passes_),
-        gathering_(gather_kernels(treatment_, behaviour_.copies_gathered)) {}
+        kernels_{.gather = gather_kernels(treatment_, behaviour_.copies_gathered),
+                 .reduction = reduction_kernels(treatment_, behaviour_)} {}
 
   const Program& lower(const Strategy& strategy) {
     Pipeline& pipeline = pipeline_of(strategy);
     const ScheduleEntry& entry = *pipeline.schedule;
     check_side_rows(strategy, entry);
     const UnitSettings settings = unit_settings(strategy, treatment_, behaviour_, pipeline.copies, *entry.schedule,
-                                                sharding(strategy, entry.exchanges), ends_.host_update(), gathering_);
+                                                sharding(strategy, entry.exchanges), ends_.host_update(), kernels_);
     if (entry.updates && settings.apply() && settings.parameters_move() && !strategy.reshard_after_forward)
       throw wrong("zero.reshard_after_forward", "parameters that stay gathered while updates change them",
                   "leave it true, or use a schedule that updates once");
@@ -448,7 +449,7 @@ class Lowering::Implementation {
   PassAssembly assembly_;
   SidePasses side_;
   StepEnds ends_;
-  const GatherKernels gathering_;
+  const UnitKernels kernels_;
   Remembered<std::unique_ptr<StageBody>> bodies_;   // by Plan::body
   Remembered<PassPair> pairs_;                      // by Plan::passes
   Remembered<PassPair> halves_;                     // likewise

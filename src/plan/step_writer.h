@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,6 +60,13 @@ class StepWriter {
       add(Step{.kind = StepKind::compute, .stream = Stream::compute, .launches = 1}, kernel, come);
       come.clear();
     }
+  }
+  // The same of a graph's operators, which have one dimension, over so many elements.
+  void compute_over(double elements, const ir::Graph& graph) {
+    const loopnest::Interval all{0, static_cast<std::int64_t>(std::ceil(elements))};
+    for (const ir::Operator& op : graph.operators())
+      add(Step{.kind = StepKind::compute, .stream = Stream::compute, .launches = 1},
+          ir::Shard{.op = &op, .graph = &graph, .box = {all}}, {});
   }
   // The legs one after the other; the last of their steps.
   std::int32_t travel(const std::vector<Leg>& journey, Dependency after) {

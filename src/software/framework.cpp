@@ -52,6 +52,10 @@ void sharding(config::Fields& fields, FrameworkProfile& profile) {
   describe(fields, profile.sharding);
   fields.flag("copies_gathered", profile.behaviour.copies_gathered,
               {.doc = "what is gathered is copied into the gather's buffer and out of it into tensors of its own"});
+  fields.flag("copies_reduced", profile.behaviour.copies_reduced,
+              {.doc = "whole gradients are copied into a padded tensor before they are reduced to shards"});
+  fields.flag("divides_reduced", profile.behaviour.divides_reduced,
+              {.doc = "whole gradients are divided in a pass of their own before they are reduced to shards"});
   fields.flag("keeps_root_gathered", profile.behaviour.keeps_root_gathered,
               {.doc = "parameters of the first and last layer stay gathered between a forward and its backward pass"});
 }
@@ -192,6 +196,9 @@ void describe(config::Fields& fields, OptimizerStep& optimizer) {
               {.doc = "gradients are multiplied by loss scale and clipping in a pass of their own"});
   fields.flag("separate_parameter_copy", optimizer.separate_parameter_copy,
               {.doc = "the new parameters are written by their own pass"});
+  fields.flag(
+      "separate_kernels", optimizer.separate_kernels,
+      {.doc = "each arithmetic operation of the update is a kernel with its reads and writes; else one has all"});
 }
 
 void describe(config::Fields& fields, Sharding& sharding) {

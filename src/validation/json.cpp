@@ -115,6 +115,7 @@ Json row(const ValidatedRow& row) {
           {"memory_error", nullable<Json>(row.memory_error)},
           {"inside_interval", nullable<Json>(row.left_out, &LeftOut::covered)},
           {"doubt", row.doubt.empty() ? Json(nullptr) : Json(row.doubt)},
+          {"corrections", row.corrections},
           {"warnings", row.warnings}};
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "corrected.h"
 #include "flop_convention.h"
 #include "row.h"
 
@@ -259,7 +260,8 @@ std::string_view name(Status status) {
 
 std::vector<MeasuredRun> measured_runs(const measure::CsvTable& file, const Family& family, const Families& families,
                                        const RowFiles& files) {
-  const measure::CsvTable table = completed(file, family);
+  const Corrected corrected = correct(completed(file, family), family);
+  const measure::CsvTable& table = corrected.table;
   check_columns(table);
   check_duplicates(table);
   core::Diagnostics diagnostics;
@@ -268,6 +270,7 @@ std::vector<MeasuredRun> measured_runs(const measure::CsvTable& file, const Fami
     Record record(table, each, diagnostics);
     Row row{.record = record, .family = family, .families = families, .files = files};
     runs.push_back(RunBuilder(row).build(each.line));
+    runs.back().corrections = corrected.said[runs.size() - 1];
   }
   diagnostics.raise_if_errors();
   return runs;

@@ -149,6 +149,15 @@ void append_doubted(const Report& report, const FamilyResult& family, std::strin
   append_reasons(reasons, out);
 }
 
+void append_corrected(const Report& report, const FamilyResult& family, std::string& out) {
+  std::map<std::string, std::vector<int>> corrections;
+  for (const ValidatedRow& row : report.rows)
+    if (row.family == family.name)
+      for (const std::string& correction : row.corrections) corrections[correction].push_back(row.line);
+  if (!corrections.empty()) fmt::format_to(std::back_inserter(out), "\n{}: corrected\n", family.name);
+  append_reasons(corrections, out);
+}
+
 void append_rows(const Report& report, const FamilyResult& family, std::string& out) {
   auto to = std::back_inserter(out);
   fmt::format_to(to, "\n{}{}{}\n{}\n", family.name, family.title.empty() ? "" : ", ", family.title, k_parts);
@@ -194,6 +203,7 @@ std::string text(const Report& report, const TextOptions& options) {
   for (const FamilyResult& family : report.families)
     if (family.rows > 0 && static_cast<std::size_t>(family.rows) <= options.rows_up_to)
       append_rows(report, family, out);
+  for (const FamilyResult& family : report.families) append_corrected(report, family, out);
   for (const FamilyResult& family : report.families) append_doubted(report, family, out);
   for (const FamilyResult& family : report.families) append_skipped(family, out);
   return out;

@@ -162,6 +162,7 @@ ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, cons
   row.predicted_bytes = memory_like(run, prediction.memory);
   row.warnings = run.remarks;
   row.warnings.insert(row.warnings.end(), job.warnings().begin(), job.warnings().end());
+  row.corrections = run.corrections;
   row.traits = job.traits();
   row.setting = row_setting(job, prediction);
   row.question = question(run.experiment);

@@ -92,6 +92,26 @@ TEST_CASE("training kernels reproduce the published throughput", "[cost][calibra
   CHECK(h100.find_flash("triton") == nullptr);
 }
 
+TEST_CASE("FlashAttention 1 in Triton takes as long as in CUDA with heads of 64, less with wider ones",
+          "[cost][calibration]") {
+  const Calibration a100 = load_calibration(shipped(), "a100-sxm4-40gb");
+  const MachineRates rates = a100.rates(*a100.find_gemm("bf16"));
+  const auto seconds = [&](std::string_view kernel, std::int64_t dim, AttentionPass pass) {
+    constexpr std::int64_t k_sequence = 16384;
+    const AttentionShape shape{
+        .b = 1, .s_q = k_sequence, .s_kv = k_sequence, .heads = 2048 / dim, .kv_heads = 2048 / dim, .head_dim = dim};
+    return flash_attention_time(shape, pass, a100.find_flash(kernel)->parameters, rates).total_s;
+  };
+  const auto both = [&](std::string_view kernel, std::int64_t dim) {
+    return seconds(kernel, dim, AttentionPass::forward) + seconds(kernel, dim, AttentionPass::backward);
+  };
+  CHECK(both("flash_triton", 64) == Approx(both("flash1", 64)).epsilon(1e-3));
+  CHECK(both("flash_triton", 128) < both("flash1", 128));
+  CHECK(seconds("flash_triton", 64, AttentionPass::forward) ==
+        Approx(0.2 * both("flash_triton", 64)).epsilon(1e-2));  // a fifth of both passes
+  CHECK(load_calibration(shipped(), "h100-sxm5-80gb").find_flash("flash_triton") == nullptr);
+}
+
 TEST_CASE("products on AMD run at the published rate, at the clock that its power limit leaves",
           "[cost][calibration]") {
   // AMD's max-achievable rates of hipBLASLt in bf16 [TFLOP/s], shape of its blog: 16 x 19 = 304 tiles of 256 x 256 fill the 304 compute

@@ -293,6 +293,30 @@ TEST_CASE("copies of gathered parameters: two bytes read and two written, of a s
   CHECK(copies.prediction().memory.allocated_peak == reads.prediction().memory.allocated_peak);
 }
 
+TEST_CASE(
+    "passes over whole gradients: a copy and a division, of four bytes read and written each, before a reduction") {
+  const std::string sharding = "sharding: {value: {copies_reduced: COPIES, divides_reduced: DIVIDES}}\n";
+  const auto under = [&](const char* copies, const char* divides, const char* zero) {
+    return Under({.keys = with(with(sharding, "COPIES", copies), "DIVIDES", divides),
+                  .overrides = {std::string("strategy.zero=") + zero}});
+  };
+  const Under neither = under("false", "false", "3"), divides = under("false", "true", "3"),
+              both = under("true", "true", "3");
+  const double heads = k_heads * k_head_dim, kv = k_kv_heads * k_head_dim;
+  const double layer = 2 * k_hidden + k_hidden * (heads + 2 * kv) + heads * k_hidden + 3 * k_hidden * k_ffn;
+  check(added(neither, divides, "block backward"), {.kernels = 1, .bytes = (4 + 4) * layer, .kept = 0});
+  check(added(neither, both, "block backward"), {.kernels = 2, .bytes = 2 * (4 + 4) * layer, .kept = 0});
+  check(added(neither, both, "block forward"), {.kernels = 0, .bytes = 0, .kept = 0});
+  const predict::Prediction &a = neither.prediction(), &b = divides.prediction(), &c = both.prediction();
+  CHECK(b.breakdown.compute > a.breakdown.compute);
+  CHECK(c.breakdown.compute > b.breakdown.compute);
+  CHECK(c.breakdown.optimizer == a.breakdown.optimizer);
+  CHECK(b.memory.allocated_peak == a.memory.allocated_peak);
+  CHECK(c.memory.allocated_peak >= b.memory.allocated_peak);
+  // Nothing is reduced to shards before the update.
+  CHECK(under("true", "true", "1").prediction().time == under("false", "false", "1").prediction().time);
+}
+
 TEST_CASE("whole reduction: every gradient is summed on every rank under a sharded optimizer") {
   const std::string accumulation = "accumulation: {value: {fused: true, whole_reduce: ";
   const std::vector<std::string> sharded{"strategy.zero=1", "strategy.overlap.dp=false"};
@@ -428,6 +452,12 @@ TEST_CASE("optimizer step: what each of its passes moves") {
   CHECK(moved((copied + ", gradient_join: true").c_str(), "bf16-bf16-gradients") == 28.0 + 2 + 6 + 4);
   CHECK(moved((copied + ", gradient_scale: true").c_str(), "bf16-bf16-gradients") == 28.0 + 2 + 6 + 8);
   CHECK(moved((copied + ", gradient_join: true").c_str(), "bf16") == 30.0);  // nothing to widen, nothing to join
+  // A kernel for every operation: each average scaled 4 + 4 and added to 4 + 4 + 4, the root 4 + 4, divided 4 + 4, its
+  // sum with epsilon 4 + 4, the update 3 x 4 + 4; the parameters written 2.
+  const std::string kernels = narrow + ", separate_kernels: true";
+  CHECK(moved(kernels.c_str(), "bf16") == 2 * (8 + 12) + 3 * 8 + 16 + 2);
+  CHECK(moved(kernels.c_str(), "fp32") == 80.0);
+  CHECK(moved(kernels.c_str(), "bf16-bf16-gradients") == 82.0 - 2 * 2);  // two kernels read gradients of 2 bytes
 }
 
 TEST_CASE("optimizer step: what it holds of gradients") {

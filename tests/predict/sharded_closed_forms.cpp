@@ -172,6 +172,46 @@ TEST_CASE("copies of gathered parameters lengthen every unit, and hide as much o
   }
 }
 
+TEST_CASE("passes over whole gradients lengthen every backward unit, and hide as much of the reduction closed_form") {
+  // P + D after each unit's backward T, then its reduction R: while R <= T + P + D only the last is waited for,
+  // L T + L (T + P + D) + R; beyond, reductions follow each other, L T + T + P + D + L R.
+  constexpr std::int64_t k_layers = 5;
+  constexpr Picoseconds k_compute = 100, k_pad = 15, k_divide = 5;
+  const ir::Model model = two_products({.layers = k_layers});
+  plan::FrameworkBehaviour passes;
+  passes.copies_reduced = passes.divides_reduced = true;
+  plan::Lowering lowering(model, 8, mixed_precision(), 0, passes);
+  const plan::Strategy strategy = fully_sharded(4, k_layers);
+  const Picoseconds n = k_layers, backward = k_compute + k_pad + k_divide;
+  for (const Picoseconds reduce : {0, 50, 119, 120, 121, 400}) {
+    INFO("reduce " << reduce);
+    StatedPricer pricer = unit_prices(k_compute, 0, reduce);
+    pricer.of_shard = [compute = pricer.of_shard](const ir::Shard& shard) {
+      if (shard.op->name == "reduce.pad") return k_pad;
+      return shard.op->name == "reduce.divide" ? k_divide : compute(shard);
+    };
+    const Picoseconds hidden = n * k_compute + n * backward + reduce;
+    const Picoseconds exposed = n * k_compute + backward + n * reduce;
+    CHECK(step_time(lowering.lower(strategy), pricer) == (reduce <= backward ? hidden : exposed));
+  }
+}
+
+TEST_CASE("copies of whole gradients are held beside them until the next reduction starts closed_form") {
+  constexpr std::int64_t k_layers = 8;
+  constexpr double k_ranks = 4.0;
+  const ir::Model model = two_products({.layers = k_layers});
+  plan::FrameworkBehaviour behaviour;
+  behaviour.copies_reduced = true;
+  for (const bool copies : {false, true}) {
+    CAPTURE(copies);
+    plan::Lowering lowering(model, 1, mixed_precision(), 0, copies ? behaviour : plan::FrameworkBehaviour{});
+    const double most = predict::stage_memory(lowering.lower(fully_sharded(4, k_layers)), 0)
+                            .at_peak[static_cast<std::size_t>(program::Category::gradients)];
+    // Shards of all; a unit's gradients, those of the unit before, and where they are copied both once more.
+    CHECK(most == 2.0 * k_layer_parameters * (k_layers / k_ranks + (copies ? 4.0 : 2.0)));
+  }
+}
+
 TEST_CASE("gathered parameters are held one unit longer for every unit ahead closed_form") {
   constexpr std::int64_t k_layers = 8;
   constexpr double k_ranks = 4.0;

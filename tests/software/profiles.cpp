@@ -193,6 +193,15 @@ TEST_CASE("facts of single frameworks", "[software][framework]") {
   CHECK(load_framework(loader, "fsdp").behaviour.copies_gathered);
   for (const char* reads : {"mosaicml", "deepspeed", "xtuner", "megatron", "nanotron", "ideal"})
     CHECK_FALSE(load_framework(loader, reads).behaviour.copies_gathered);
+
+  const FrameworkProfile composer = load_framework(loader, "mosaicml");
+  CHECK(composer.behaviour.copies_reduced);
+  CHECK(composer.behaviour.divides_reduced);
+  CHECK(composer.optimizer.separate_kernels);
+  for (const char* sums : {"fsdp", "torchtitan", "deepspeed", "megatron", "nanotron", "ideal"}) {
+    CHECK_FALSE(load_framework(loader, sums).behaviour.copies_reduced);
+    CHECK_FALSE(load_framework(loader, sums).optimizer.separate_kernels);
+  }
 }
 
 TEST_CASE("DeepSpeed and what stands on it", "[software][framework]") {

@@ -51,6 +51,10 @@ inline plan::ParameterTreatment random_treatment(core::Random& random) {
   treatment.gradient_join = coin(random);
   treatment.gradient_scale = coin(random);
   treatment.separate_parameter_copy = coin(random);
+  // Of what came later, so that all else stays as it was drawn.
+  constexpr std::uint64_t k_seeds = 1'000'000;
+  core::Random copy = random, later(copy.below(k_seeds));
+  treatment.separate_kernels = coin(later);
   return treatment;
 }
 
@@ -71,6 +75,8 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.held_results = between(random, 0, 3);
   behaviour.copies_gathered = coin(later);
   behaviour.keeps_root_gathered = coin(later);
+  behaviour.copies_reduced = coin(later);
+  behaviour.divides_reduced = coin(later);
   return behaviour;
 }
 

@@ -32,6 +32,10 @@ struct FrameworkBehaviour {
   // A shard is copied into the gather's buffer, and what was gathered out of it into tensors of their own before a unit
   // runs; else operators read the buffer, of which the shard is a part.
   bool copies_gathered = false;
+  // Gradients that ranks reduce to shards are first copied into a tensor that the number of ranks divides, whether they
+  // need padding or not; and are divided by a factor of that number in a pass of their own, so that sums stay in range.
+  bool copies_reduced = false;
+  bool divides_reduced = false;
   // Parameters of the first and last layer stay gathered from a forward pass to the end of its backward pass, whatever
   // the others do, as long as no other micro-batch is under way between the two and the host does not keep them.
   bool keeps_root_gathered = false;

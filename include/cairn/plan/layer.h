@@ -53,6 +53,14 @@ struct GradientSync {
   // Whether gradients of the group take memory only until they have been sent.
   bool holds(program::ParameterGroup group) const { return held_bytes > 0.0 && (copies[group].size > 1 || onward); }
   bool without_tied = false;  // tied parameters are left out: another layer of the stage sends them
+  // Computed on whole gradients before they are reduced to shards; null: nothing. What is reduced is then a copy, of
+  // `copy_bytes` an element, which goes when the gradients go; 0: the gradients themselves.
+  const ir::Graph* kernels = nullptr;
+  double copy_bytes = 0.0;
+  // Memory per element that a transfer holds until the next one starts.
+  double in_flight_bytes(program::ParameterGroup group) const {
+    return (holds(group) ? held_bytes : 0.0) + (copies[group].size > 1 ? copy_bytes : 0.0);
+  }
   friend bool operator==(const GradientSync&, const GradientSync&) = default;
 };
 

@@ -76,13 +76,15 @@ struct Accumulation {
   bool separate_buffer = false;
 };
 
-// Passes of the optimizer step over memory. Reads and writes of Adam itself follow from the recipe.
+// Passes of the optimizer step over memory. Reads and writes of Adam itself follow from the recipe and from whether it is
+// one kernel.
 struct OptimizerStep {
   std::int64_t gradient_reads = 1;  // passes over the gradients before the update (norm, finite check)
   bool gradient_copy = true;    // gradients narrower than the master copy are first widened into a buffer of its format
   bool gradient_join = false;   // and before that copied into one tensor in their own format
   bool gradient_scale = false;  // a pass of its own multiplies what the update reads by the loss scale and for clipping
   bool separate_parameter_copy = true;  // a pass of its own reads the master copy and writes the new parameters
+  bool separate_kernels = false;        // every arithmetic operation of the update is a pass of its own
 };
 
 // every_micro_batch: sharded gradients are reduced as soon as each backward pass makes them, and added up as shards;

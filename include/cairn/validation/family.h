@@ -39,6 +39,13 @@ struct Doubted {
   std::string reason;
 };
 
+// Fields that the file has wrong: rows are read with `columns` in their place, and the report says so.
+struct Correction {
+  std::vector<std::pair<std::string, std::string>> columns;    // column -> value
+  std::vector<std::pair<std::string, std::string>> rows = {};  // column -> value of the rows that are meant; none: all
+  std::string reason;
+};
+
 // What rows name in their notes alone, by option or setting: it holds for all whose notes have every one of `words` and
 // none of `without`. Later entries go over earlier ones.
 struct Noted {
@@ -70,6 +77,7 @@ struct Family {
   std::vector<std::pair<std::string, std::string>> attention;  // word of the file -> kernel of an experiment
   std::vector<std::pair<std::string, std::string>> skip;       // word in a row's notes -> why it is not run
   std::vector<Noted> noted = {};
+  std::vector<Correction> corrected = {};
   std::vector<Doubted> doubted;
   Band band;
 };
@@ -92,6 +100,7 @@ struct Families {
 
 void describe(config::Fields& fields, Band& band);
 void describe(config::Fields& fields, Doubted& doubted);
+void describe(config::Fields& fields, Correction& correction);
 void describe(config::Fields& fields, Noted& noted);
 void describe(config::Fields& fields, Family& family);
 void describe(config::Fields& fields, Words& words);

@@ -55,9 +55,10 @@ struct MeasuredRun {
   MemoryKind memory_kind = MemoryKind::allocated;
   bool of_last_stage = false;  // the memory figure; otherwise of the fullest
   std::int64_t gpus = 0;
-  config::Node experiment;           // every node placed at the row
-  std::string reason;                // why it is not run; empty: it is
-  std::vector<std::string> remarks;  // what was taken for granted to run it
+  config::Node experiment;                    // every node placed at the row
+  std::string reason;                         // why it is not run; empty: it is
+  std::vector<std::string> remarks;           // what was taken for granted to run it
+  std::vector<std::string> corrections = {};  // fields that its family puts right, each with the reason
 };
 
 // Where rows find what they name.

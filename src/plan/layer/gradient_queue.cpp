@@ -49,8 +49,13 @@ void GradientQueue::send(ParameterGroup group) {
   if (copies.size == 1 && replicas.size == 1 && !sync.onward) return;
   const double elements = std::exchange(unsent_elements_[group], 0.0);
   const double before = std::exchange(in_flight_[group], elements);
-  if (sync.holds(group)) writer_.hold(Category::gradients, -before * sync.held_bytes);
   Dependency reduced = progress_.computed;
+  if (sync.kernels != nullptr && copies.size > 1) {
+    writer_.hold(Category::gradients, elements * sync.copy_bytes);
+    writer_.compute_over(elements, *sync.kernels);
+    reduced = writer_.computed();
+  }
+  writer_.hold(Category::gradients, -before * sync.in_flight_bytes(group));
   const double shard = elements / static_cast<double>(copies.size);
   const auto reduce = [&](Collective collective, const Group& ranks, double moved) {
     reduced = writer_.transfer(stream_of(ranks.axis), collective, ranks, moved * sync.bytes_per_element, {reduced});

@@ -48,6 +48,13 @@ struct Exchange {
   bool reduces(ParameterGroup group) const {
     return gathers(group) || (elements[group] > 0.0 && settings.replicas[group].size > 1);
   }
+  // Of what is reduced in place of gradients.
+  double copied() const {
+    double bytes = 0.0;
+    for (const ParameterGroup group : k_all_parameter_groups)
+      if (gathers(group)) bytes += elements[group] * settings.reduced_copy_bytes();
+    return bytes;
+  }
   double held(bool (Exchange::*moves)(ParameterGroup) const, numerics::Format format) const {
     double bytes = 0.0;
     for (const ParameterGroup group : k_all_parameter_groups)
@@ -67,6 +74,8 @@ struct Exchange {
     tell(writer, Stream::data, {ends[0], ends[1]});
   }
   void reduce(StepWriter& writer) const {
+    for (const ParameterGroup group : k_all_parameter_groups)
+      if (gathers(group)) writer.compute_over(elements[group], settings.kernels->reduction);
     std::array<Dependency, k_parameter_groups> ends;
     ends.fill(entry_of(Stream::data));
     const double wire = numerics::bytes_per_element(settings.treatment->reduce);
@@ -76,11 +85,11 @@ struct Exchange {
       const Group& replicas = settings.replicas[group];
       if (gathers(group))
         last = writer.transfer(stream_of(shards.axis), Collective::reduce_scatter, shards, elements[group] * wire,
-                               {entry_of(Stream::compute), entry_of(Stream::data)});
+                               {writer.computed(), entry_of(Stream::data)});
       if (reduces(group) && replicas.size > 1)
         last = writer.transfer(stream_of(replicas.axis), Collective::all_reduce, replicas,
                                elements[group] / static_cast<double>(shards.size) * wire,
-                               {last, entry_of(Stream::compute), entry_of(Stream::data)});
+                               {last, writer.computed(), entry_of(Stream::data)});
     }
     tell(writer, Stream::data, {ends[0], ends[1]});
   }
@@ -124,11 +133,12 @@ SidePasses::Passes SidePasses::of_parameters(const StageBody& body, const UnitSe
     reserve.hold(Category::gradients, gradients);
     set(passes, PassKind::reserve, reserve);
     StepWriter send("reduce gradients");
+    send.hold(Category::gradients, exchange.copied());
     exchange.reduce(send);
     set(passes, PassKind::send, send);
     StepWriter sent("gradients have gone");
     sent.wait(Stream::compute, {entry_of(Stream::arrival)});
-    sent.hold(Category::gradients, -gradients);
+    sent.hold(Category::gradients, -gradients - exchange.copied());
     set(passes, PassKind::sent, sent);
   }
   return passes;

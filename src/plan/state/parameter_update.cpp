@@ -43,6 +43,72 @@ class Builder {
   ir::Graph graph_;
 };
 
+// What an update reads and writes: the gradient, what it updates, and the moving averages that it keeps.
+struct UpdateTensors {
+  ir::TensorId gradient = -1;
+  ir::TensorId master = -1;
+  ir::TensorId first = -1;   // none: -1
+  ir::TensorId second = -1;  // likewise
+};
+
+// A kernel that reads all and writes all.
+void fused_update(Builder& builder, const UpdateTensors& of) {
+  constexpr double k_adam_flops = 12.0;  // two moving averages, bias correction, square root, division, decay, update
+  constexpr double k_momentum_flops = 4.0;
+  if (of.second >= 0)
+    builder.pass("update", k_adam_flops,
+                 {{of.gradient, Mode::read},
+                  {of.master, Mode::read},
+                  {of.master, Mode::write},
+                  {of.first, Mode::read},
+                  {of.first, Mode::write},
+                  {of.second, Mode::read},
+                  {of.second, Mode::write}});
+  else if (of.first >= 0)
+    builder.pass("update", k_momentum_flops,
+                 {{of.gradient, Mode::read},
+                  {of.master, Mode::read},
+                  {of.master, Mode::write},
+                  {of.first, Mode::read},
+                  {of.first, Mode::write}});
+  else
+    builder.pass("update", 2.0, {{of.gradient, Mode::read}, {of.master, Mode::read}, {of.master, Mode::write}});
+}
+
+// A kernel for every operation; see the header.
+void separate_update(Builder& builder, const UpdateTensors& of, numerics::Format moments) {
+  constexpr double k_one = 1.0;                  // flops of a product, a sum, a root, a quotient
+  constexpr double k_sum_of_product = 2.0;       // and of a sum with a product,
+  constexpr double k_sum_of_two_products = 3.0;  // of two factors and a constant, or of a quotient and a constant
+  const auto in_place = [&builder](std::string name, double flops, ir::TensorId tensor) {
+    builder.pass(std::move(name), flops, {{tensor, Mode::read}, {tensor, Mode::write}});
+  };
+  if (of.second < 0) {
+    if (of.first >= 0) {
+      in_place("update.decay_momentum", k_one, of.first);
+      builder.pass("update.add_gradient", k_sum_of_product,
+                   {{of.first, Mode::read}, {of.gradient, Mode::read}, {of.first, Mode::write}});
+    }
+    builder.pass(
+        "update", k_sum_of_product,
+        {{of.master, Mode::read}, {of.first >= 0 ? of.first : of.gradient, Mode::read}, {of.master, Mode::write}});
+    return;
+  }
+  in_place("update.decay_mean", k_one, of.first);
+  builder.pass("update.add_gradient", k_sum_of_product,
+               {{of.first, Mode::read}, {of.gradient, Mode::read}, {of.first, Mode::write}});
+  in_place("update.decay_variance", k_one, of.second);
+  builder.pass("update.add_square", k_sum_of_two_products,
+               {{of.second, Mode::read}, {of.gradient, Mode::read}, {of.second, Mode::write}});
+  const ir::TensorId root = builder.tensor("root of the variance", moments, ir::Role::activation);
+  builder.pass("update.root", k_one, {{of.second, Mode::read}, {root, Mode::write}});
+  const ir::TensorId denominator = builder.tensor("denominator", moments, ir::Role::activation);
+  builder.pass("update.correct_bias", k_one, {{root, Mode::read}, {denominator, Mode::write}});
+  in_place("update.add_epsilon", k_one, denominator);
+  builder.pass("update", k_sum_of_two_products,
+               {{of.master, Mode::read}, {of.first, Mode::read}, {denominator, Mode::read}, {of.master, Mode::write}});
+}
+
 }  // namespace
 
 ir::Graph parameter_update(const ParameterTreatment& treatment) {
@@ -67,30 +133,13 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
   constexpr double k_factor_flops = 4.0;  // a square, added to the sums of its row and of its column
   if (treatment.factored_moment) builder.pass("factored_moment", k_factor_flops, {{gradient, Mode::read}});
   // Reading and writing one tensor are two accesses of it.
-  ir::TensorId first = -1;
-  ir::TensorId second = -1;
-  if (treatment.moments > 0) first = builder.tensor("first moment", treatment.moments_format);
-  if (treatment.moments > 1) second = builder.tensor("second moment", treatment.moments_format);
-  constexpr double k_adam_flops = 12.0;  // two moving averages, bias correction, square root, division, decay, update
-  constexpr double k_momentum_flops = 4.0;
-  if (second >= 0)
-    builder.pass("update", k_adam_flops,
-                 {{gradient, Mode::read},
-                  {master, Mode::read},
-                  {master, Mode::write},
-                  {first, Mode::read},
-                  {first, Mode::write},
-                  {second, Mode::read},
-                  {second, Mode::write}});
-  else if (first >= 0)
-    builder.pass("update", k_momentum_flops,
-                 {{gradient, Mode::read},
-                  {master, Mode::read},
-                  {master, Mode::write},
-                  {first, Mode::read},
-                  {first, Mode::write}});
+  UpdateTensors of{.gradient = gradient, .master = master};
+  if (treatment.moments > 0) of.first = builder.tensor("first moment", treatment.moments_format);
+  if (treatment.moments > 1) of.second = builder.tensor("second moment", treatment.moments_format);
+  if (treatment.separate_kernels)
+    separate_update(builder, of, treatment.moments_format);
   else
-    builder.pass("update", 2.0, {{gradient, Mode::read}, {master, Mode::read}, {master, Mode::write}});
+    fused_update(builder, of);
   if (treatment.master && treatment.narrow_shards) {
     if (treatment.separate_parameter_copy)
       builder.pass("parameter_copy", 1.0, {{master, Mode::read}, {parameter, Mode::write}});
@@ -138,8 +187,23 @@ GatherKernels gather_kernels(const ParameterTreatment& treatment, bool copies) {
   return {.of_shard = of_shard.finish(), .of_all = of_all.finish()};
 }
 
+ir::Graph reduction_kernels(const ParameterTreatment& treatment, const FrameworkBehaviour& behaviour) {
+  Builder builder;
+  if (!behaviour.copies_reduced && !behaviour.divides_reduced) return builder.finish();
+  const auto tensor = [&](const char* name) { return builder.tensor(name, treatment.reduce, ir::Role::activation); };
+  ir::TensorId reduced = tensor("whole gradient");
+  if (behaviour.copies_reduced) {
+    const ir::TensorId padded = tensor("padded gradient");
+    builder.pass("reduce.pad", 0.0, {{reduced, Mode::read}, {padded, Mode::write}});
+    reduced = padded;
+  }
+  if (behaviour.divides_reduced) builder.pass("reduce.divide", 1.0, {{reduced, Mode::read}, {reduced, Mode::write}});
+  return builder.finish();
+}
+
 ir::Graph host_parameter_update(ParameterTreatment treatment) {
   treatment.gradient_reads = 0;
+  treatment.separate_kernels = false;
   if (treatment.gradient_copy && treatment.master) treatment.gradients = *treatment.master;
   return parameter_update(treatment);
 }

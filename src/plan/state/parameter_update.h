@@ -3,15 +3,25 @@
 #pragma once
 
 #include "cairn/ir/graph.h"
+#include "cairn/plan/framework_behaviour.h"
 #include "cairn/plan/strategy.h"
 
 namespace cairn::plan {
 
 // One pointwise operator per pass over memory: gradient norm, widening, update, parameter copy (as the treatment asks).
 // Each has the single dimension "elements", of extent 1 here: a shard's box gives the number.
+// Adam of gradient g, parameter p and moving averages m, v as one pass, or (`separate_kernels`) as eight, in place but
+// for the two temporaries r and d:
+//   m *= b1,  m += (1 - b1) g,  v *= b2,  v += (1 - b2) g g,  r = sqrt(v),  d = r / c,  d += e,  p -= s m / d
+// These are 20 reads and writes against 7: 80 and 28 bytes an element where all are fp32. Momentum alone takes three,
+// m *= b,  m += g,  p -= s m. Decay of parameters by 0 takes none. Temporaries hold no memory here: in truth they are of
+// one parameter after the other.
+// Source: Composer composer/optim/decoupled_weight_decay.py, adamw, 2023; PyTorch torch/optim/adamw.py,
+// _single_tensor_adamw, 2023.
 ir::Graph parameter_update(const ParameterTreatment& treatment);
-// The same by the host's cores. The norm was taken on the device, where a framework that updates from wide gradients has
-// widened them, too: what is left are passes over host memory, with the parameters that go back written last.
+// The same by the host's cores, the update in one pass. The norm was taken on the device, where a framework that updates
+// from wide gradients has widened them, too: what is left are passes over host memory, with the parameters that go back
+// written last.
 ir::Graph host_parameter_update(ParameterTreatment treatment);
 
 // Narrow copies of weights from the stored parameters, in the same form: one operator or, with a maximum to find first,
@@ -31,5 +41,21 @@ struct GatherKernels {
   ir::Graph of_all;    // over all that are gathered
 };
 GatherKernels gather_kernels(const ParameterTreatment& treatment, bool copies);
+
+// What reducing gradients to shards takes before the collective, of n whole gradients on a rank in the format in which
+// they are sent (FrameworkBehaviour):
+//   pad     n 2 sent bytes   into a tensor that the ranks divide (`copies_reduced`)
+//   divide  n 2 sent bytes   in place (`divides_reduced`)
+// Charged on the compute stream, like a gather's. Left out are passes over shards: the second division, the cast to the
+// format in which gradients are kept, the sum over micro-batches.
+// Source: PyTorch 1.13 torch/distributed/fsdp/fully_sharded_data_parallel.py, _post_backward_hook, where F.pad by 0
+// elements clones (ATen/native/PadNd.cpp, constant_pad_nd); later releases call it for more than 0 alone.
+// torch/distributed/algorithms/_comm_hooks/default_hooks.py, reduce_scatter_hook: div_, 2022 to 2023.
+ir::Graph reduction_kernels(const ParameterTreatment& treatment, const FrameworkBehaviour& behaviour);
+
+struct UnitKernels {
+  GatherKernels gather;
+  ir::Graph reduction;  // over the gradients that are reduced together
+};
 
 }  // namespace cairn::plan

@@ -248,7 +248,7 @@ void settle_under_way(StepWriter& writer, const UnitSettings& settings, const Un
     }
     if (under_way.waits && (ranks.size > 1 || settings.replicas[group].size > 1))
       writer.wait(Stream::compute, {entry_of(stream_of(ranks.axis))});
-    if (under_way.sync.holds(group)) writer.hold(Category::gradients, -elements * under_way.sync.held_bytes);
+    writer.hold(Category::gradients, -elements * under_way.sync.in_flight_bytes(group));
   }
   if (under_way.waits && under_way.sync.onward) writer.wait(Stream::compute, {entry_of(Stream::to_host)});
 }

@@ -110,20 +110,24 @@ bool UnitSettings::gradients_pass_through(ParameterGroup group) const {
 }
 
 std::vector<ir::Shard> UnitSettings::gather_kernels(const PerGroup<double>& elements) const {
-  std::vector<ir::Shard> kernels;
-  const auto add = [&kernels](const ir::Graph& graph, double count) {
+  std::vector<ir::Shard> gather;
+  const auto add = [&gather](const ir::Graph& graph, double count) {
     const loopnest::Interval all{0, static_cast<std::int64_t>(std::ceil(count))};
-    for (const ir::Operator& op : graph.operators()) kernels.push_back({.op = &op, .graph = &graph, .box = {all}});
+    for (const ir::Operator& op : graph.operators()) gather.push_back({.op = &op, .graph = &graph, .box = {all}});
   };
   for (const ParameterGroup group : k_all_parameter_groups) {
     const Group& ranks = shards[group];
     // Who copies what comes copies it from a gather of one rank, too.
     const bool gathers = ranks.size > 1 || behaviour->copies_gathered;
     if (!keeps_shards() || !gathers || elements[group] <= 0.0) continue;
-    add(gathering->of_shard, elements[group] / static_cast<double>(ranks.size));
-    add(gathering->of_all, elements[group]);
+    add(kernels->gather.of_shard, elements[group] / static_cast<double>(ranks.size));
+    add(kernels->gather.of_all, elements[group]);
   }
-  return kernels;
+  return gather;
+}
+
+double UnitSettings::reduced_copy_bytes() const {
+  return reduces_to_shards() && behaviour->copies_reduced ? numerics::bytes_per_element(treatment->reduce) : 0.0;
 }
 
 GradientSync UnitSettings::sync(bool last) const {
@@ -141,6 +145,8 @@ GradientSync UnitSettings::sync(bool last) const {
                     .onward = {}};
   if (reduces_every_pass() && !offload.gradients_in_place)
     sync.held_bytes = numerics::bytes_per_element(treatment->gradients);
+  if (reduces_to_shards() && !kernels->reduction.operators().empty()) sync.kernels = &kernels->reduction;
+  sync.copy_bytes = reduced_copy_bytes();
   if (offload.optimizer == Home::device) return sync;
   const double parameter = numerics::bytes_per_element(treatment->parameters);
   Onward onward{.gradient_bytes = numerics::bytes_per_element(treatment->gradients)};
@@ -167,7 +173,7 @@ double held_buckets(const Strategy& strategy, const FrameworkBehaviour& behaviou
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
                            const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
                            const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update,
-                           const GatherKernels& gathering) {
+                           const UnitKernels& kernels) {
   UnitSettings settings{.overlap_gradient_reduce = strategy.overlap_gradient_reduce,
                         .reshard_after_forward = strategy.reshard_after_forward,
                         .partial_shards = strategy.shard != 0,
@@ -184,7 +190,7 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
                         .offload = strategy.offload,
                         .treatment = &treatment,
                         .host_update = &host_update,
-                        .gathering = &gathering,
+                        .kernels = &kernels,
                         .behaviour = &behaviour};
   settings.overlap_parameter_gather = settings.gathers_updated() && strategy.overlap_parameter_gather;
   if (!settings.apply()) return settings;

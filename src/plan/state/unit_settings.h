@@ -59,7 +59,7 @@ struct UnitSettings {
   Offload offload;
   const ParameterTreatment* treatment = nullptr;
   const ir::Graph* host_update = nullptr;
-  const GatherKernels* gathering = nullptr;
+  const UnitKernels* kernels = nullptr;
   const FrameworkBehaviour* behaviour = nullptr;  // the same in all plans of a Lowering
 
   friend bool operator==(const UnitSettings&, const UnitSettings&) = default;
@@ -70,6 +70,10 @@ struct UnitSettings {
   bool shards_gradients() const { return sharding == Sharding::gradients || sharding == Sharding::parameters; }
   // Whether parameters must be gathered after the update, since each rank has updated its shard.
   bool gathers_updated() const { return sharding == Sharding::optimizer || sharding == Sharding::gradients; }
+  // Whether gradients are reduced to shards before the update is reached.
+  bool reduces_to_shards() const {
+    return keeps_shards() || (sharding == Sharding::gradients && !behaviour->reduce_whole_gradients);
+  }
   // Whether a rank stores only shards of the parameters.
   bool keeps_shards() const { return sharding >= Sharding::parameters; }
   bool copied() const;
@@ -85,15 +89,17 @@ struct UnitSettings {
   // The kernels that a gather of so many elements takes beside the collective; none where parameters are whole, of one
   // rank only where it copies what it gathers.
   std::vector<ir::Shard> gather_kernels(const PerGroup<double>& elements) const;
+  // Bytes an element of the copy that is reduced in place of whole gradients; 0: none.
+  double reduced_copy_bytes() const;
   GradientSync sync(bool last) const;
 };
 
-// Those of a strategy; `copies`: ranks that hold copies of each group's parameters; `host_update`, `gathering`: the
-// operators of an update by the host and of gathers. Throws core::ConfigurationError for settings that do not go
-// together.
+// Those of a strategy; `copies`: ranks that hold copies of each group's parameters; `host_update`, `kernels`: the
+// operators of an update by the host and of gathers and reductions. Throws core::ConfigurationError for settings that
+// do not go together.
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
                            const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
                            const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update,
-                           const GatherKernels& gathering);
+                           const UnitKernels& kernels);
 
 }  // namespace cairn::plan
