@@ -118,11 +118,11 @@ void fitted(config::Fields& fields, FrameworkProfile& profile) {
   fields.quantity("host_per_micro_batch", times.per_micro_batch,
                   {.doc = "host time of each micro-batch", .required = true});
   fields.quantity("host_per_step", times.per_step, {.doc = "host time of each step", .required = true});
-  fields.count(
+  fields.number(
       "launches_per_peer", times.launches_per_peer,
       {.doc = "kernels' worth of host time per rank and collective of tensor parallelism, in a pipeline across "
               "domains",
-       .maximum = 64});
+       .maximum = 64.0});
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ models::Kernels FrameworkProfile::kernels_on(const hardware::Accelerator& accele
 
 plan::FrameworkBehaviour FrameworkProfile::whole_behaviour() const {
   plan::FrameworkBehaviour whole = behaviour;
-  whole.issues_per_peer = host_times.launches_per_peer > 0;
+  whole.issues_per_peer = host_times.launches_per_peer > 0.0;
   return whole;
 }
 

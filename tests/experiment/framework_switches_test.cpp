@@ -374,6 +374,7 @@ TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with e
   const std::vector<std::string> node{"strategy.tp=2", "strategy.pp=2", "strategy.dp=2"};
   const std::vector<std::string> stage{"cluster.nodes=2", "strategy.tp=2", "strategy.dp=8"};
   CHECK(issued(nodes, fitted) == 7);
+  CHECK(issued(nodes, with(fitted, "peer: 3", "peer: 1.5")) == 4);  // 1 + 2 x 1.5
   CHECK(issued(nodes, "") == 0);
   CHECK(issued(node, fitted) == 1);
   CHECK(issued(stage, fitted) == 1);
