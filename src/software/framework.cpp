@@ -123,6 +123,10 @@ void fitted(config::Fields& fields, FrameworkProfile& profile) {
       {.doc = "kernels' worth of host time per rank and collective of tensor parallelism, in a pipeline across "
               "domains",
        .maximum = 64.0});
+  fields.number(
+      "launches_per_peer_across", times.launches_per_peer_across,
+      {.doc = "in place of launches_per_peer where the group's ranks lie in several domains; absent: the same",
+       .maximum = 64.0});
 }
 
 }  // namespace
@@ -151,7 +155,7 @@ models::Kernels FrameworkProfile::kernels_on(const hardware::Accelerator& accele
 
 plan::FrameworkBehaviour FrameworkProfile::whole_behaviour() const {
   plan::FrameworkBehaviour whole = behaviour;
-  whole.issues_per_peer = host_times.launches_per_peer > 0.0;
+  whole.issues_per_peer = host_times.per_peer(false) > 0.0 || host_times.per_peer(true) > 0.0;
   return whole;
 }
 

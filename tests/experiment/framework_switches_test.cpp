@@ -375,6 +375,13 @@ TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with e
   const std::vector<std::string> stage{"cluster.nodes=2", "strategy.tp=2", "strategy.dp=8"};
   CHECK(issued(nodes, fitted) == 7);
   CHECK(issued(nodes, with(fitted, "peer: 3", "peer: 1.5")) == 4);  // 1 + 2 x 1.5
+  // Groups of two ranks lie in one node, those of sixteen in two, of four nodes: 1 + 16 x 3 or 1 + 16 x 4.
+  const std::vector<std::string> wide{"cluster.nodes=4", "strategy.tp=16", "strategy.pp=2", "strategy.dp=1"};
+  const std::string apart = with(fitted, "peer: 3", "peer: 3, launches_per_peer_across: 4");
+  CHECK(issued(nodes, apart) == 7);
+  CHECK(issued(wide, fitted) == 49);
+  CHECK(issued(wide, apart) == 65);
+  CHECK(issued(wide, with(apart, "peer: 3", "peer: 0")) == 65);
   CHECK(issued(nodes, "") == 0);
   CHECK(issued(node, fitted) == 1);
   CHECK(issued(stage, fitted) == 1);

@@ -8,8 +8,12 @@
 // A host that checks a collective with the hosts of its group before it issues it takes a time of this form. Under
 // TORCH_DISTRIBUTED_DEBUG=DETAIL PyTorch waits for all n ranks at a barrier of its first one, gathers their arguments
 // over sockets, shapes before values, and compares them one by one; it does not check sends
-// (torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp, runCollectiveChecks, 2025).
+// (torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp, runCollectiveChecks, 2025). Gathered in a ring, arguments pass
+// one hop a round, and a round lasts as long as its slowest hop: a group that leaves its domain pays for hops over the
+// network in each of its rounds (launches_per_peer_across).
 #pragma once
+
+#include <optional>
 
 #include "cairn/core/quantity.h"
 
@@ -23,6 +27,11 @@ struct HostTimes {
   // this many further kernels per rank of the group, a fraction of one included. This is observed. Whether such checks
   // are its cause is not known: they would cost a single stage as much.
   double launches_per_peer = 0.0;
+  std::optional<double> launches_per_peer_across = {};  // of a group over several domains; absent: the same
+
+  double per_peer(bool across) const {
+    return across ? launches_per_peer_across.value_or(launches_per_peer) : launches_per_peer;
+  }
 };
 
 }  // namespace cairn::hardware

@@ -17,7 +17,7 @@ struct FrameworkBehaviour {
   // and starts the pass with an empty queue.
   bool host_waits_for_computation = false;
   // In a pipeline whose messages cross domains, issuing a tensor-parallel collective costs the host extra time for each
-  // rank of the group (hardware/host_times.h: launches_per_peer).
+  // rank of the group (hardware/host_times.h: launches_per_peer, launches_per_peer_across).
   bool issues_per_peer = false;
   // What tensor-parallel reductions have used comes free at the end of the pass, not with its last reader: a block that
   // a communicator's stream has used is given out again only when that stream has passed it, and the host, which runs

@@ -152,8 +152,11 @@ std::set<std::string> CostPricer::assumptions() const {
 }
 
 Price CostPricer::transfer(const program::Transfer& transfer) {
-  const double kernels = transfer.per_peer ? static_cast<double>(transfer.group.size) * host_.launches_per_peer : 0.0;
-  const double issue = kernels * static_cast<double>(host_per_kernel());  // [ps]
+  double issue = 0.0;  // [ps]
+  if (transfer.per_peer) {
+    const bool across = route(transfer.group).binding.domains() > 1;
+    issue = static_cast<double>(transfer.group.size) * host_.per_peer(across) * static_cast<double>(host_per_kernel());
+  }
   if (issue >= static_cast<double>(core::k_reach))
     throw core::OutOfRange(
         fmt::format("issuing one collective of {} ranks takes longer than simulated time reaches, {}",
