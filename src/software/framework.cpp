@@ -106,7 +106,8 @@ void allocator(config::Fields& fields, FrameworkProfile& profile) {
                 .minimum = 0,
                 .maximum = 64});
   fields.flag("records_streams", profile.behaviour.records_reductions,
-              {.doc = "what tensor-parallel reductions used comes free at the end of a pass, since hosts run ahead"});
+              {.doc = "what tensor-parallel reductions used comes free at the end of a pass, since hosts run ahead; "
+                      "at once where launches_per_peer holds them up"});
   library_workspace(fields, "gemm_workspace", allocator.gemm_workspace, "scratch memory of matrix libraries");
   library_workspace(fields, "expert_workspace", allocator.expert_workspace,
                     "and of those that run the products of several experts at once");
