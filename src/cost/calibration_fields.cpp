@@ -388,7 +388,6 @@ void describe(config::Fields& f, Fabrics& x) {
       provenance(g, fabric.provenance);
       fabric.laws.fitted = fabric.provenance.evidence == Evidence::fitted;
       g.number("efficiency", fabric.laws.efficiency, {.required = true, .maximum = 1.0, .positive = true});
-      g.number("congestion_domains", fabric.laws.congestion_domains, {.doc = "m0; absent: flat", .positive = true});
       seconds(g, "step", fabric.laws.step_s, "software cost of one step");
       ramp(g, fabric.laws.ramp, false);
       seconds(g, "peer", fabric.laws.peer_s, "per peer of an all-to-all");

@@ -23,11 +23,6 @@ double outward_bytes(Collective collective, double bytes, std::int64_t m, std::i
   return own ? sent : sent / static_cast<double>(r);
 }
 
-double fabric_efficiency(const FabricLaws& fabric, double domains) {
-  if (fabric.congestion_domains <= 0.0) return fabric.efficiency;
-  return fabric.efficiency / (1.0 + (domains - 1.0) / fabric.congestion_domains);
-}
-
 // What a rank sends to other domains by one algorithm, at which rate, behind which latency.
 struct Crossing {
   Algorithm algorithm = Algorithm::none;
@@ -47,7 +42,7 @@ class Crossings {
         laws_(laws),
         m_(group.domains()),
         r_(std::min(group.size, group.ranks_per_domain)),
-        rate_(fabric_efficiency(laws.fabric, static_cast<double>(m_)) * links.inter.bandwidth) {}
+        rate_(laws.fabric.efficiency * links.inter.bandwidth) {}
 
   // The algorithms that there are for the collective; never empty.
   std::vector<Crossing> all() const {

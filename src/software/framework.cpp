@@ -110,7 +110,8 @@ void allocator(config::Fields& fields, FrameworkProfile& profile) {
                 .minimum = 0,
                 .maximum = 64});
   fields.flag("records_streams", profile.behaviour.records_reductions,
-              {.doc = "what tensor-parallel reductions used comes free at the end of a pass, since hosts run ahead"});
+              {.doc = "what tensor-parallel reductions used comes free at the end of a pass, since hosts run ahead; "
+                      "at once where launches_per_peer holds them up"});
   library_workspace(fields, "gemm_workspace", allocator.gemm_workspace, "scratch memory of matrix libraries");
   library_workspace(fields, "expert_workspace", allocator.expert_workspace,
                     "and of those that run the products of several experts at once");
@@ -122,11 +123,15 @@ void fitted(config::Fields& fields, FrameworkProfile& profile) {
   fields.quantity("host_per_micro_batch", times.per_micro_batch,
                   {.doc = "host time of each micro-batch", .required = true});
   fields.quantity("host_per_step", times.per_step, {.doc = "host time of each step", .required = true});
-  fields.count(
+  fields.number(
       "launches_per_peer", times.launches_per_peer,
       {.doc = "kernels' worth of host time per rank and collective of tensor parallelism, in a pipeline across "
               "domains",
-       .maximum = 64});
+       .maximum = 64.0});
+  fields.number(
+      "launches_per_peer_across", times.launches_per_peer_across,
+      {.doc = "in place of launches_per_peer where the group's ranks lie in several domains; absent: the same",
+       .maximum = 64.0});
 }
 
 }  // namespace
@@ -155,7 +160,7 @@ models::Kernels FrameworkProfile::kernels_on(const hardware::Accelerator& accele
 
 plan::FrameworkBehaviour FrameworkProfile::whole_behaviour() const {
   plan::FrameworkBehaviour whole = behaviour;
-  whole.issues_per_peer = host_times.launches_per_peer > 0;
+  whole.issues_per_peer = host_times.per_peer(false) > 0.0 || host_times.per_peer(true) > 0.0;
   return whole;
 }
 

@@ -206,10 +206,12 @@ class RunBuilder {
   void memory(MeasuredRun& run) {
     constexpr std::array<std::pair<std::string_view, MemoryKind>, 3> k_kinds{
         {{"allocated", MemoryKind::allocated}, {"reserved", MemoryKind::reserved}, {"device", MemoryKind::device}}};
-    constexpr std::array<std::pair<std::string_view, bool>, 3> k_ranks{
-        {{"last", true}, {"max", false}, {"unknown", false}}};
+    constexpr std::array<std::pair<std::string_view, MemoryRank>, 4> k_ranks{{{"first", MemoryRank::first},
+                                                                              {"last", MemoryRank::last},
+                                                                              {"max", MemoryRank::fullest},
+                                                                              {"unknown", MemoryRank::fullest}}};
     run.memory_kind = word("mem_kind", k_kinds).value_or(MemoryKind::allocated);
-    run.of_last_stage = word("mem_rank", k_ranks).value_or(false);
+    run.memory_rank = word("mem_rank", k_ranks).value_or(MemoryRank::fullest);
     if (const auto figure = record_.number("mem_gib")) run.memory_bytes = *figure * k_gib;
   }
 

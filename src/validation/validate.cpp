@@ -138,7 +138,8 @@ double memory_like(const MeasuredRun& run, const predict::MemoryReport& memory) 
     }
     return stage.allocated_peak;
   };
-  return run.of_last_stage && !memory.stages.empty() ? counted(memory.stages.back()) : counted(memory);
+  if (run.memory_rank == MemoryRank::fullest || memory.stages.empty()) return counted(memory);
+  return counted(run.memory_rank == MemoryRank::first ? memory.stages.front() : memory.stages.back());
 }
 
 std::string question(config::Node experiment) {

@@ -216,14 +216,6 @@ TEST_CASE("an all-to-all over nodes keeps the inside share inside", "[cost][tran
   CHECK(time.latency_s == Approx(7 * 0.6e-6 + 13e-6 + 8 * 0.4e-6).epsilon(1e-12));
 }
 
-TEST_CASE("a congested fabric loses rate with the number of domains", "[cost][transfer]") {
-  TransferLaws congested{.domain = {.assumed_efficiency = 0.8},
-                         .fabric = {.efficiency = 0.78, .congestion_domains = 14}};
-  // 29 domains: 0.78/(1 + 28/14) = 0.26.
-  const TransferTime time = transfer_time(Collective::all_gather, 29e9, {29, 1}, links(), congested);
-  CHECK(time.bandwidth_s == Approx(28e9 / (0.26 * 50e9)).epsilon(1e-12));
-}
-
 TEST_CASE("a fabric may start slowly", "[cost][transfer]") {
   // 2 domains of 1, all-gather of 200 MB: 100 MB across, ramp 1 us per sqrt(B): 1 us x 10,000 = 10 ms; 100 MB/(0.5 x 50
   // GB/s) = 4 ms.

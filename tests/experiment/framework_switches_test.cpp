@@ -258,6 +258,19 @@ TEST_CASE("what tensor-parallel reductions used comes free at the end of a pass"
   CHECK(late.prediction().memory.allocated_peak > once.prediction().memory.allocated_peak);
   CHECK(late.prediction().time == once.prediction().time);
   CHECK(under("true", "strategy.tp=1").block("block forward").recorded == 0.0);
+  // In a pipeline across nodes whose hosts each further rank of a collective holds up, blocks come free at once.
+  const auto piped = [&](const char* peer, const char* nodes, const char* data) {
+    const std::string fitted =
+        "fitted: {value: {host_per_kernel: 1 us, host_per_micro_batch: 0 s, host_per_step: 0 s, ";
+    return Under({.kernels = ", pointwise: eager",
+                  .keys = allocator + "true}, source: assumed, ref: test}\n" + fitted + peer + "}}\n",
+                  .overrides = {nodes, data, "strategy.tp=2", "strategy.pp=2"}})
+        .block("block forward")
+        .recorded;
+  };
+  CHECK(piped("launches_per_peer: 3", "cluster.nodes=2", "strategy.dp=4") == 0.0);
+  CHECK(piped("launches_per_peer: 0", "cluster.nodes=2", "strategy.dp=4") == reduced);
+  CHECK(piped("launches_per_peer: 3", "cluster.nodes=1", "strategy.dp=2") == reduced);
 }
 
 TEST_CASE("per-op recomputation keeps products that nothing reads, unless a compiler drops them") {
@@ -397,6 +410,14 @@ TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with e
   const std::vector<std::string> node{"strategy.tp=2", "strategy.pp=2", "strategy.dp=2"};
   const std::vector<std::string> stage{"cluster.nodes=2", "strategy.tp=2", "strategy.dp=8"};
   CHECK(issued(nodes, fitted) == 7);
+  CHECK(issued(nodes, with(fitted, "peer: 3", "peer: 1.5")) == 4);  // 1 + 2 x 1.5
+  // Groups of two ranks lie in one node, those of sixteen in two, of four nodes: 1 + 16 x 3 or 1 + 16 x 4.
+  const std::vector<std::string> wide{"cluster.nodes=4", "strategy.tp=16", "strategy.pp=2", "strategy.dp=1"};
+  const std::string apart = with(fitted, "peer: 3", "peer: 3, launches_per_peer_across: 4");
+  CHECK(issued(nodes, apart) == 7);
+  CHECK(issued(wide, fitted) == 49);
+  CHECK(issued(wide, apart) == 65);
+  CHECK(issued(wide, with(apart, "peer: 3", "peer: 0")) == 65);
   CHECK(issued(nodes, "") == 0);
   CHECK(issued(node, fitted) == 1);
   CHECK(issued(stage, fitted) == 1);

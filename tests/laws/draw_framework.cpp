@@ -115,7 +115,8 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   const auto time = [&](double most) { return draw.coin() ? std::string("0 s") : draw.quantity(0.1, most, "us"); };
   file["fitted"] = {
       {"host_per_kernel", time(50)}, {"host_per_micro_batch", time(1000)}, {"host_per_step", time(10000)}};
-  if (draw.coin()) file["fitted"]["launches_per_peer"] = draw.between(0, 8);
+  if (draw.coin()) file["fitted"]["launches_per_peer"] = 0.5 * static_cast<double>(draw.between(0, 8));
+  if (later.chance(0.4)) file["fitted"]["launches_per_peer_across"] = 0.25 * static_cast<double>(later.between(0, 16));
   if (draw.chance(0.3)) file["releases"] = {{"early", Json{{"overlap", draw_overlap(draw)}}}};
   return file;
 }

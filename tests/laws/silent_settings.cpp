@@ -85,6 +85,13 @@ constexpr const char* k_wide_rows = R"({"model": "llama-3.1-70b", "cluster": "dg
   "sequence_parallel": true, "overlap": null, "recompute": null, "vocab_parallel": null, "zero": null},
   "training": {"seq_len": 2048, "global_batch": 1, "precision": "bf16", "optimizer": null,
   "kernels": {"attention": "flash2", "norm": "fused"}}})";
+// Two stages of two nodes each, whose tensor-parallel groups cross both.
+constexpr const char* k_groups_across = R"({"model": "megatron-22b", "cluster": {"file": "dgx-h100", "nodes": 4},
+  "calibration": null, "simulation": null, "strategy": {"tp": 16, "pp": 2, "dp": null, "cp": null, "attention": null,
+  "ep": null, "etp": null, "stages": null, "schedule": null, "micro_batch": 1, "micro_batches": null, "order": null,
+  "expert_order": null, "sequence_parallel": null, "overlap": null, "recompute": null, "vocab_parallel": null,
+  "zero": null}, "training": {"seq_len": 512, "global_batch": 8, "precision": "bf16", "optimizer": null,
+  "kernels": null}})";
 constexpr const char* k_with_libraries =
     R"({"libraries": "transformer-engine-2", "kernels": {"transpose": "transformer-engine"}})";
 constexpr Opened k_opened[] = {
@@ -112,6 +119,7 @@ constexpr Opened k_opened[] = {
      R"({"accumulation": {"format": "parameters"}, "optimizer": {"gradient_copy": true}})"},
     {"framework.p2p.scatter_gather", R"({"strategy": {"tp": 2, "pp": 2, "dp": null, "sequence_parallel": false}})"},
     {"framework.fused_softmax.*", R"({"training": {"kernels": {"attention": "fused-softmax"}}})"},
+    {"framework.fitted.launches_per_peer_across", k_groups_across, R"({"fitted": {"host_per_kernel": "1 ms"}})"},
     {"framework.fitted.*", R"({})", R"({"fitted": {"host_per_kernel": "1 ms"}})"},
     {"calibration.libraries.*.kernels[].widths[]", k_wide_rows, k_with_libraries},
     {"calibration.libraries.*.kernels[].*", R"({"training": {"precision": "fp8-current"}})", k_with_libraries},

@@ -261,6 +261,27 @@ TEST_CASE("both folders of measurements, and the models beside them") {
   CHECK(report.rows[1].predicted_bytes >= report.rows[2].predicted_bytes);  // the allocator takes what is allocated
 }
 
+// Of two stages of two layers the first holds activations of two micro-batches, the last of one, and logits: they
+// differ, and the fullest is one of them.
+TEST_CASE("a memory figure is held against the stage of its rank; a family may say of which all are") {
+  const Folder folder;
+  std::string staged = row("memory", "4", "1", "", "2");
+  const std::size_t at = staged.find(",2,1,no,0,");
+  staged.replace(at, std::string(",2,1,no,0,").size(), ",1,2,no,0,");
+  folder.write("max.csv", k_header + staged);
+  folder.write("first.csv", k_header + staged);
+  folder.write("last.csv", k_header + staged);
+  folder.write("families.yaml",
+               "version: 1\nclusters: {a100-sxm4-80gb: dgx-a100}\nfamilies:\n"
+               "  first: {columns: {mem_rank: first}}\n  last: {columns: {mem_rank: last}}\n");
+  const Report report =
+      validate(shipped(), {.names = {"first", "last", "max"}, .data = {}, .published = folder.path()});
+  REQUIRE(report.rows.size() == 3);
+  const double first = report.rows[0].predicted_bytes, last = report.rows[1].predicted_bytes;
+  CHECK(first != last);
+  CHECK(report.rows[2].predicted_bytes == std::max(first, last));
+}
+
 TEST_CASE("a rack's assumption stands in the row's answer") {
   const Folder data;
   std::string table = k_header + row("memory", "4", "1", "", "2");

@@ -263,13 +263,15 @@ TEST_CASE("what a memory figure counts") {
     return changed({{"status", "memory"}, {"mem_gib", "2"}, {"mem_kind", kind}, {"mem_rank", rank}});
   };
   CHECK(of("", "").memory_kind == MemoryKind::allocated);
-  CHECK_FALSE(of("", "").of_last_stage);
+  CHECK(of("", "").memory_rank == MemoryRank::fullest);
   CHECK(of("reserved", "last").memory_kind == MemoryKind::reserved);
-  CHECK(of("reserved", "last").of_last_stage);
+  CHECK(of("reserved", "last").memory_rank == MemoryRank::last);
+  CHECK(of("reserved", "first").memory_rank == MemoryRank::first);
   CHECK(of("device", "max").memory_kind == MemoryKind::device);
-  CHECK_FALSE(of("device", "unknown").of_last_stage);
+  CHECK(of("device", "max").memory_rank == MemoryRank::fullest);
+  CHECK(of("device", "unknown").memory_rank == MemoryRank::fullest);
   CHECK(contains(test::complaints([&] { of("felt", ""); }), "use allocated, reserved, device"));
-  CHECK(contains(test::complaints([&] { of("", "first"); }), "t.csv:7:1: error: mem_rank: unknown word 'first'"));
+  CHECK(contains(test::complaints([&] { of("", "second"); }), "t.csv:7:1: error: mem_rank: unknown word 'second'"));
 }
 
 TEST_CASE("a kernel that another stands for, and graphs of kernels") {

@@ -26,8 +26,7 @@
 // Across m domains with r ranks in each, n = m r: inside and across are pipelined, so latencies add and the slower rate
 // rules.
 //   T = L_in + L_out + ramp sqrt(b) + max(T_in - L_in, b/rate),  L_in = the inner price of an empty message
-// with b = what crosses per rank, W = the rank's share of its node's network links, e = efficiency(m) = efficiency, or
-// efficiency/(1 + (m-1)/m0) where the fabric is known to congest:
+// with b = what crosses per rank, W = the rank's share of its node's network links, e = efficiency of the fabric:
 //                b             rate                    steps, each latency + step_s
 //   ring         x(n)/r        e W                     m-1, of an all_reduce twice as many
 //   tree         2 S/(r k)     min(e W, a c/k)         2 ceil(log2 m)
@@ -150,13 +149,12 @@ struct DomainLaws {
 };
 
 struct FabricLaws {
-  bool fitted = false;              // to transfers over such a network; else assumed
-  double efficiency = 0.0;          // achieved over stated bandwidth between two domains
-  double congestion_domains = 0.0;  // m0; 0: flat
-  double step_s = 0.0;              // software cost of one step over the network
-  double ramp = 0.0;                // slow start of messages [s per square root of a byte across]
-  double peer_s = 0.0;              // per peer of an all-to-all
-  double message_s = 0.0;           // per further message of a ring over the same network link
+  bool fitted = false;      // to transfers over such a network; else assumed
+  double efficiency = 0.0;  // achieved over stated bandwidth between domains
+  double step_s = 0.0;      // software cost of one step over the network
+  double ramp = 0.0;        // slow start of messages [s per square root of a byte across]
+  double peer_s = 0.0;      // per peer of an all-to-all
+  double message_s = 0.0;   // per further message of a ring over the same network link
 };
 
 struct TransferLaws {

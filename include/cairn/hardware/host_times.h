@@ -4,9 +4,16 @@
 //   host time of a step = kernels x per_kernel + micro-batches x per_micro_batch + per_step
 //   kernels of a tensor-parallel collective on n ranks = 1 + n x launches_per_peer where pipeline messages leave their
 //   domain, else 1
+//
+// A host that checks a collective with the hosts of its group before it issues it takes a time of this form. Under
+// TORCH_DISTRIBUTED_DEBUG=DETAIL PyTorch waits for all n ranks at a barrier of its first one, gathers their arguments
+// over sockets, shapes before values, and compares them one by one; it does not check sends
+// (torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp, runCollectiveChecks, 2025). Gathered in a ring, arguments pass
+// one hop a round, and a round lasts as long as its slowest hop: a group that leaves its domain pays for hops over the
+// network in each of its rounds (launches_per_peer_across).
 #pragma once
 
-#include <cstdint>
+#include <optional>
 
 #include "cairn/core/quantity.h"
 
@@ -17,8 +24,14 @@ struct HostTimes {
   core::Seconds per_micro_batch = {};
   core::Seconds per_step = {};
   // In a pipeline whose messages cross domains, each collective of a tensor-parallel group costs the host the time of
-  // this many further kernels per rank of the group. This is observed; its cause is not known.
-  std::int64_t launches_per_peer = 0;
+  // this many further kernels per rank of the group, a fraction of one included. This is observed. Whether such checks
+  // are its cause is not known: they would cost a single stage as much.
+  double launches_per_peer = 0.0;
+  std::optional<double> launches_per_peer_across = {};  // of a group over several domains; absent: the same
+
+  double per_peer(bool across) const {
+    return across ? launches_per_peer_across.value_or(launches_per_peer) : launches_per_peer;
+  }
 };
 
 }  // namespace cairn::hardware

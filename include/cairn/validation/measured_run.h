@@ -4,7 +4,7 @@
 //   where    source ref notes assumed (columns the source does not state)
 //   outcome  status: ok | oom | failed (crash or out of memory, not told apart) | memory (a memory figure only)
 //            iter_time_s tokens_per_s_per_gpu tflops_per_gpu mfu_pct mem_gib mem_kind (allocated | reserved | device)
-//            mem_rank (last: of the last stage | max: of the fullest)
+//            mem_rank (first | last: of that stage | max: of the fullest)
 //   machine  accelerator num_gpus gpus_per_node nvlink_gb_s (GB/s per GPU and direction) nics_per_node
 //            nic_gbit_s (per NIC)
 //   model    model_config (a file of configs/models, or of the folder `models` beside the tables) mtp
@@ -45,6 +45,8 @@ std::string_view name(Status status);
 
 // What a memory figure counts: tensors, what the allocator took for them, all that is gone of the device.
 enum class MemoryKind : std::uint8_t { allocated, reserved, device };
+// The pipeline stage of the rank that a memory figure was read on.
+enum class MemoryRank : std::uint8_t { fullest, first, last };
 
 struct MeasuredRun {
   int line = 0;
@@ -53,7 +55,7 @@ struct MeasuredRun {
   std::optional<double> time_s;
   std::optional<double> memory_bytes;
   MemoryKind memory_kind = MemoryKind::allocated;
-  bool of_last_stage = false;  // the memory figure; otherwise of the fullest
+  MemoryRank memory_rank = MemoryRank::fullest;
   std::int64_t gpus = 0;
   config::Node experiment;                    // every node placed at the row
   std::string reason;                         // why it is not run; empty: it is

@@ -33,7 +33,8 @@ Arrival Redistributor::bring(ir::TensorId tensor, const Placements& wanted, cons
     if (collective == Collective::none) continue;
     const bool sums = from.kind == Placement::Kind::partial;
     replaces = replaces || sums;
-    if (options.behaviour.records_reductions && sums && options.groups[rule].axis == Axis::tensor)
+    const bool host_is_ahead = !options.issues_per_peer;
+    if (options.behaviour.records_reductions && host_is_ahead && sums && options.groups[rule].axis == Axis::tensor)
       memory_.record(tensor);
     if (!replaces) writer_.hold(Category::workspace, share * pass_.layer.bytes(tensor, now));
     // A collective starts after all computation issued before it, as collective libraries order themselves, and after

@@ -1,6 +1,7 @@
 #include "cairn/predict/price/cost_pricer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -157,14 +158,18 @@ std::set<std::string> CostPricer::assumptions() const {
 }
 
 Price CostPricer::transfer(const program::Transfer& transfer) {
-  const std::int64_t kernels = transfer.per_peer ? transfer.group.size * host_.launches_per_peer : 0;
-  const core::Picoseconds each = host_per_kernel();
-  if (each > 0 && kernels > core::k_reach / each)
+  double issue = 0.0;  // [ps]
+  if (transfer.per_peer) {
+    const bool across = route(transfer.group).binding.domains() > 1;
+    issue = static_cast<double>(transfer.group.size) * host_.per_peer(across) * static_cast<double>(host_per_kernel());
+  }
+  if (issue >= static_cast<double>(core::k_reach))
     throw core::OutOfRange(
         fmt::format("issuing one collective of {} ranks takes longer than simulated time reaches, {}",
                     transfer.group.size, core::reach_text()))
         .at("training.framework", "look at the profile's host_per_kernel");
-  return {.duration = core::to_picoseconds(transfer_time(transfer).total_s), .issue = kernels * each};
+  return {.duration = core::to_picoseconds(transfer_time(transfer).total_s),
+          .issue = static_cast<core::Picoseconds>(std::llround(issue))};
 }
 
 double CostPricer::leaving(const program::Transfer& transfer, std::int64_t ranks) {
