@@ -126,6 +126,9 @@ void Parser::run(CLI::App& sub) {
              "write a timeline, for https://ui.perfetto.dev: passes of micro-batches, operators, memory over time; "
              "FILE.gz is compressed");
   add_output(sub, "--memory-svg", run_.memory_svg, "draw the memory of each stage at its peak, and what takes it");
+  add_output(sub, "--html", run_.html,
+             "write a page for a browser: where the time goes, the pipeline over the step, memory of the stages, lower "
+             "bounds; one file that needs no network");
   sub.add_option(
          "--strategy-file", run_.strategy_file,
          "in place of an experiment: a network with the placements of its operators, or stages of them, as "
@@ -221,6 +224,9 @@ void Parser::search(CLI::App& sub) {
   add_output(sub, "--resume", search_.resume,
              "go on from what this file has of the same search, and add to it what is found; made where there is none");
   sub.add_flag("--exhaustive", search_.exhaustive, "compute every plan, also those that bounds rule out");
+  add_output(sub, "--html", search_.html,
+             "write a page for a browser: the best layout, time against memory, the best of each kind, why points are "
+             "no plans; one file that needs no network");
   sub.add_option("--threads", search_.threads, "boxes worked on at once; the answer is the same for any number")
       ->check(at_least(1))
       ->type_name("N");
@@ -257,6 +263,8 @@ void Parser::sweep(CLI::App& sub) {
   add_output(sub, "--plot", sweep_.plot,
              "draw tokens per second over the first key, a line for each combination of the others, beside ideal "
              "scaling");
+  add_output(sub, "--html", sweep_.html,
+             "write a page for a browser: that picture, the elasticities, all rows; one file that needs no network");
   sub.add_option("--time-limit", sweep_.time_limit, "end after this long, as in 30s, with the rows that are done")
       ->type_name("TIME");
   sub.add_option("--threads", sweep_.threads, "rows worked on at once; the answer is the same for any number")

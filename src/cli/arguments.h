@@ -35,6 +35,7 @@ struct RunArguments {
   predict::Engine engine = predict::Engine::both;
   std::string trace;
   std::string memory_svg;
+  std::string html;
   std::string measured;       // the time of a step; empty: none
   std::string strategy_file;  // of a network's operators, in place of an experiment; empty: none
   std::vector<std::string> overrides;
@@ -65,6 +66,7 @@ struct SearchArguments {
   std::string time_limit;  // empty: none
   std::string resume;      // a file; empty: none
   bool exhaustive = false;
+  std::string html;          // empty: none
   std::int64_t threads = 0;  // 0: as many as the machine runs at once
   std::vector<std::string> overrides;
   bool full = false;
@@ -80,6 +82,7 @@ struct SweepArguments {
   std::string time_limit;    // empty: none
   std::int64_t threads = 0;  // 0: as many as the machine runs at once
   std::string plot;
+  std::string html;
   std::vector<std::string> overrides;
   bool full = false;
   ResultArguments result;

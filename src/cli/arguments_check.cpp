@@ -184,11 +184,11 @@ void check_one(const RunArguments& run) {
     if (!run.file.empty() || !run.batch.empty())
       throw core::ConfigurationError("--strategy-file", "says what runs, and an experiment was named, too",
                                      "leave one of them out");
-    if (run.engine != RunArguments{}.engine || !run.trace.empty() || !run.memory_svg.empty() || !run.measured.empty() ||
-        !run.overrides.empty() || run.threads != 0 || run.result.csv)
+    if (run.engine != RunArguments{}.engine || !run.trace.empty() || !run.memory_svg.empty() || !run.html.empty() ||
+        !run.measured.empty() || !run.overrides.empty() || run.threads != 0 || run.result.csv)
       throw core::ConfigurationError(
           "--strategy-file",
-          "--engine, --trace, --memory-svg, --measured, --set, --threads and --csv are of experiments",
+          "--engine, --trace, --memory-svg, --html, --measured, --set, --threads and --csv are of experiments",
           "leave them out; of an experiment's layers the file changes it: experiment: {extends: NAME, KEY: VALUE}");
     return;
   }
@@ -203,6 +203,8 @@ void check_one(const RunArguments& run) {
     throw core::ConfigurationError("--trace", "a trace shows one experiment", "run it without --batch");
   if (!run.memory_svg.empty() && !run.batch.empty())
     throw core::ConfigurationError("--memory-svg", "a picture shows one experiment", "run it without --batch");
+  if (!run.html.empty() && !run.batch.empty())
+    throw core::ConfigurationError("--html", "a page shows one experiment", "run it without --batch");
   if (!run.measured.empty() && !run.batch.empty())
     throw core::ConfigurationError("--measured", "a measured step is of one experiment", "run it without --batch");
   if (!run.trace.empty() && run.engine == predict::Engine::analytic)
@@ -252,7 +254,7 @@ bool asks_for_splits(const SearchArguments& search) {
 bool asks_for_layouts(const SearchArguments& search) {
   return search.threads != SearchArguments{}.threads || search.top != SearchArguments{}.top ||
          !search.objective.empty() || !search.space.empty() || search.print_space || !search.time_limit.empty() ||
-         !search.resume.empty() || search.exhaustive;
+         !search.resume.empty() || search.exhaustive || !search.html.empty();
 }
 
 void check_layer_method(const SearchArguments& search) {
@@ -273,7 +275,7 @@ void check_layer_method(const SearchArguments& search) {
     throw core::ConfigurationError(
         "--method",
         fmt::format("{} has a space of its own; --threads, --top, --objective, --space, "
-                    "--print-space, --time-limit, --resume and --exhaustive are of layouts of "
+                    "--print-space, --time-limit, --resume, --exhaustive and --html are of layouts of "
                     "all layers together",
                     search.method),
         "leave them out");
@@ -290,6 +292,9 @@ void check_one(const SearchArguments& search) {
           "--graph, --devices, --batch, --least-extent, --seed, --cost-model, --cluster, "
           "--nodes, --axes, --format, --micro-batches and --layers are of the splits of a graph",
           "add --method pase and name no experiment, or leave them out");
+    if (search.print_space && !search.html.empty())
+      throw core::ConfigurationError("--html", "a page shows what a search found, and none is made",
+                                     "leave --print-space or --html out");
     return;
   }
   const std::vector<std::string> layered = layer_method_names();
@@ -310,7 +315,7 @@ void check_one(const SearchArguments& search) {
   if (asks_for_layouts(search) || !search.overrides.empty())
     throw core::ConfigurationError("--method",
                                    "--threads, --top, --objective, --space, --print-space, --time-limit, --resume, "
-                                   "--exhaustive and --set are of an experiment's layouts",
+                                   "--exhaustive, --html and --set are of an experiment's layouts",
                                    "leave them out");
 }
 

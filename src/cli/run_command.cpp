@@ -7,6 +7,7 @@
 #include "cairn/contrast/explanation.h"
 #include "cairn/core/format_units.h"
 #include "cairn/experiment/job.h"
+#include "cairn/report/html.h"
 #include "cairn/trace/chrome.h"
 #include "context.h"
 #include "exit_code.h"
@@ -44,12 +45,15 @@ int run_one(const RunArguments& arguments, Context& context) {
   // Opened before the work that fills them: what cannot be written is known at once.
   std::optional<Output> trace;
   if (!arguments.trace.empty()) trace.emplace(arguments.trace, context.read);
+  std::optional<Output> page;
+  if (!arguments.html.empty()) page.emplace(arguments.html, context.read);
   Output output(arguments.result.output, context.read);
   const Stopwatch running;
   ProgressLine progress(context.common);
   const bool as_text = !arguments.result.json && !arguments.result.csv;
   const experiment::Result result = job.run(
       arguments.engine, {.all_timelines = !arguments.trace.empty(),
+                         .passes = !arguments.html.empty(),
                          .progress = [&](std::size_t done, std::size_t of) { progress.show("simulated", done, of); },
                          .advice = as_text ? experiment::Advice::effects : experiment::Advice::changes});
   progress.clear();
@@ -68,6 +72,12 @@ int run_one(const RunArguments& arguments, Context& context) {
   const report::Run run{
       .job = job, .result = result, .tool = context.tool, .measured = explanation ? &*explanation : nullptr};
   if (!arguments.memory_svg.empty()) write_file(arguments.memory_svg, report::memory_svg(run), context.read);
+  if (page) {
+    report::Run with_passes = run;
+    with_passes.timeline = true;
+    page->write(report::html_report(report::json(with_passes, -1)));
+    page->finish();
+  }
   output.write(in_form(
       arguments.result, [&] { return report::json(run); },
       [&] { return report::text(run, {.color = context.color(output), .full = arguments.full}); }));

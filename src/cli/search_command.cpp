@@ -6,6 +6,7 @@
 
 #include "cairn/core/workers.h"
 #include "cairn/experiment/experiment.h"
+#include "cairn/report/html.h"
 #include "cairn/report/search.h"
 #include "cairn/search/search.h"
 #include "context.h"
@@ -104,6 +105,8 @@ int command(const SearchArguments& arguments, Context& context) {
   const experiment::Experiment& experiment = loaded.experiment;
   const std::int64_t sequences = search::sequences_of(experiment.training);
   const search::Subject subject = search::subject_of(parts, experiment.training);
+  std::optional<Output> page;
+  if (!arguments.html.empty()) page.emplace(arguments.html, context.read);
   Output output(arguments.result.output, context.read);
   if (arguments.print_space) {
     output.write(search::default_space(subject));
@@ -139,6 +142,10 @@ int command(const SearchArguments& arguments, Context& context) {
       .objective = objective,
       .extent = extent ? &*extent : nullptr,
       .tool = context.tool};
+  if (page) {
+    page->write(report::html_report(report::json(found)));
+    page->finish();
+  }
   output.write(in_form(
       arguments.result, [&] { return report::json(found); },
       [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));

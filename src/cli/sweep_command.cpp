@@ -1,4 +1,7 @@
+#include <optional>
+
 #include "cairn/core/workers.h"
+#include "cairn/report/html.h"
 #include "cairn/report/sweep.h"
 #include "cairn/search/search.h"
 #include "cairn/sweep/sweep.h"
@@ -29,6 +32,8 @@ int command(const SweepArguments& arguments, Context& context) {
   for (const std::string& each : arguments.vary) variations.push_back(sweep::read_variation(each));
   const LayoutsAsked asked =
       layouts_asked(arguments.file, arguments.overrides, arguments.space, arguments.objective, context);
+  std::optional<Output> page;
+  if (!arguments.html.empty()) page.emplace(arguments.html, context.read);
   Output output(arguments.result.output, context.read);
   ProgressLine progress(context.common);
   const sweep::Answer answer =
@@ -44,6 +49,10 @@ int command(const SweepArguments& arguments, Context& context) {
   progress.clear();
   const report::Sweep swept{.answer = answer, .objective = asked.objective, .tool = context.tool};
   if (!arguments.plot.empty()) write_file(arguments.plot, report::sweep_svg(swept), context.read);
+  if (page) {
+    page->write(report::html_report(report::json(swept)));
+    page->finish();
+  }
   output.write(in_form(arguments, swept, context.color(output)));
   output.finish();
   if (ending.asked()) return k_interrupted;

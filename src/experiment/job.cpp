@@ -68,7 +68,8 @@ class Job::Implementation {
         .event = event,
         .memory = memory_limits(r_),
         .limits = limits(),
-        .detail = options.detail};
+        .detail = options.detail,
+        .passes = options.passes};
     Result result;
     in_place([&] { result.prediction = predict::predict(input); });
     const std::int64_t pieces = options.advice == Advice::none ? 0 : predict::pieces_of_work(program_);

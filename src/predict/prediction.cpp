@@ -190,6 +190,7 @@ Prediction predict(const PredictionInput& input) {
                           result.event ? &*result.event : nullptr, input.detail);
   result.breakdown = times.breakdown;
   result.causes = std::move(times.causes);
+  if (input.passes) result.passes = std::move(times.passes);
   result.memory = memory_report(input.program, input.memory,
                                 result.event ? result.event->timelines : std::span<const StageTimeline>());
   result.fits = fits(result.memory);

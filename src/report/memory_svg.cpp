@@ -7,6 +7,7 @@
 
 #include "cairn/core/format_units.h"
 #include "cairn/report/run.h"
+#include "memory_parts.h"
 #include "picture_axis.h"
 #include "svg_drawing.h"
 
@@ -23,25 +24,12 @@ constexpr double k_least_width = 620.0;                                     // o
 constexpr double k_air = 1.08;                                              // above the highest
 constexpr double k_ticks = 8.0;
 
-struct Part {
-  std::string name;
-  const char* fill;
-  double bytes = 0.0;
-};
-
-constexpr std::size_t k_parts = program::k_categories + 2;
-
-// From bottom to top.
-std::array<Part, k_parts> parts(const predict::StageMemory& stage) {
-  constexpr std::array<const char*, k_parts> k_fills{"#5b84b1", "#8fc786", "#b48ead", "#e6c36a",
-                                                     "#e08a80", "#d5d8dd", "#9aa3ad"};
-  std::array<Part, k_parts> result;
-  for (std::size_t i = 0; i < program::k_categories; ++i)
-    result[i] = {std::string(category_name(static_cast<program::Category>(i))), k_fills[i], stage.at_peak[i]};
-  result[k_parts - 2] = {"allocator: reserved, unused", k_fills[k_parts - 2],
-                         stage.reserved_peak - stage.allocated_peak};
-  result[k_parts - 1] = {"system: context, communicators", k_fills[k_parts - 1],
-                         stage.device_peak - stage.reserved_peak};
+// What a stage holds of each part.
+std::array<double, k_memory_parts> part_bytes(const predict::StageMemory& stage) {
+  std::array<double, k_memory_parts> result{};
+  std::copy(stage.at_peak.begin(), stage.at_peak.end(), result.begin());
+  result[k_memory_parts - 2] = stage.reserved_peak - stage.allocated_peak;
+  result[k_memory_parts - 1] = stage.device_peak - stage.reserved_peak;
   return result;
 }
 
@@ -104,13 +92,15 @@ class MemoryPicture : SvgDrawing {
     const double x = k_left + place_ * (static_cast<double>(stage) + (1.0 - k_bar) / 2.0);
     const double middle = x + k_bar * place_ / 2.0;
     double below = 0.0;
-    for (const Part& part : parts(memory)) {
-      if (part.bytes <= 0.0) continue;
-      const double bottom = y(below), top = y(below + part.bytes);
+    const std::array<double, k_memory_parts> held = part_bytes(memory);
+    for (std::size_t i = 0; i < k_memory_parts; ++i) {
+      if (held[i] <= 0.0) continue;
+      const MemoryPart& part = memory_parts()[i];
+      const double bottom = y(below), top = y(below + held[i]);
       add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"><title>stage {}, {}: "
           "{}</title></rect>\n",
-          x, top, k_bar * place_, bottom - top, part.fill, stage, xml_text(part.name), amount(part.bytes));
-      below += part.bytes;
+          x, top, k_bar * place_, bottom - top, part.fill, stage, xml_text(part.name), amount(held[i]));
+      below += held[i];
     }
     // Of narrow bars every second, fifth, ... has its number.
     const std::string most = std::to_string(memory_.stages.size() - 1);
@@ -136,7 +126,7 @@ class MemoryPicture : SvgDrawing {
         "stroke-dasharray=\"6 4\"/>\n",
         x, row - 4.0, x + 14.0, row - 4.0);
     text(x + 20.0, row, "start", "capacity for programs, " + amount(memory_.capacity));
-    const std::array<Part, k_parts> all = parts(memory_.stages.front());
+    const std::array<MemoryPart, k_memory_parts>& all = memory_parts();
     for (auto part = all.rbegin(); part != all.rend(); ++part) {
       row += k_legend_row;
       add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"12\" fill=\"{}\"/>\n", x, row - 10.0, part->fill);

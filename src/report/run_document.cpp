@@ -250,6 +250,9 @@ const Described<RunAnswer>& step_keys() {
        described(or_null(training_keys().schema()),
                  "the whole training; null: the experiment names no training.tokens"),
        [](const auto& of) { return json_or_null(training_keys(), of.figures.training); }},
+      Key<RunAnswer>("timeline", timeline_schema(),
+                     [](const RunAnswer& of) { return of.run.timeline ? timeline(of.run) : Json(); })
+          .left_out(),
       Key<RunAnswer>("measured",
                      described(measured_keys().schema(), "a measured step (--measured) against the predicted one"),
                      [](const RunAnswer& of) {

@@ -21,5 +21,8 @@ const Described<contrast::Explanation>& measured_keys();
 // Of runs that have such an interval.
 const Described<Run>& time_interval_keys();
 const Described<Run>& memory_interval_keys();
+// When passes ran: of runs that have Prediction::passes.
+Json timeline_schema();
+Json timeline(const Run& run);
 
 }  // namespace cairn::report::schema

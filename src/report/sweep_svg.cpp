@@ -1,12 +1,10 @@
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "cairn/config/units.h"
 #include "cairn/core/format_units.h"
 #include "cairn/report/sweep.h"
 #include "picture_axis.h"
@@ -22,40 +20,8 @@ constexpr double k_sweep_gap = 28.0, k_sweep_legend = 260.0, k_sweep_legend_row 
 constexpr std::size_t k_sweep_legend_letters = 38;
 constexpr double k_sweep_letter = 7.0;  // width of a letter of a tick, about [pixels]
 constexpr double k_sweep_point = 3.4;
-constexpr double k_sweep_margin = 1.15;   // of a logarithmic axis beyond the outermost points
-constexpr double k_sweep_doubling = 1.5;  // a key whose values grow by this factor each stands on a logarithmic axis
-constexpr double k_sweep_grown = 3.0;     // rates that differ less stand on a linear axis
-constexpr double k_sweep_few_decades = 1.5;
 constexpr std::size_t k_sweep_few_lines = 4;  // of more, ideal scaling is drawn fainter
 constexpr double k_sweep_parts = 6.0;         // of a linear axis
-
-// Values of the key as places along the axis: their numbers, where all are numbers of one unit, else 0, 1, ...
-struct KeyAxis {
-  std::vector<double> places = {};
-  std::string unit = {};
-  bool logarithmic = false;
-
-  explicit KeyAxis(const sweep::Variation& key) {
-    bool numbers = true;
-    for (const std::string& value : key.values) {
-      const std::size_t end = std::min(value.find_first_not_of("0123456789."), value.size());
-      const auto number = config::parse_number(std::string_view(value).substr(0, end));
-      const std::size_t word = std::min(value.find_first_not_of(' ', end), value.size());
-      const std::string its_unit = value.substr(word);
-      if (places.empty()) unit = its_unit;
-      numbers = numbers && number && its_unit == unit;
-      places.push_back(number.value_or(0.0));
-    }
-    numbers = numbers && std::is_sorted(places.begin(), places.end());
-    if (!numbers) {
-      unit.clear();
-      for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<double>(i);
-    }
-    logarithmic = numbers && places.size() > 1 && places.front() > 0.0;
-    for (std::size_t i = 1; i < places.size(); ++i)
-      logarithmic = logarithmic && places[i] >= k_sweep_doubling * places[i - 1];
-  }
-};
 
 struct PlotPoint {
   std::size_t at = 0;  // index of the key's value
@@ -69,20 +35,12 @@ struct PlotLine {
   std::vector<PlotPoint> points = {};
 };
 
-struct Span {
-  double from = 0.0, to = 1.0;
-  bool logarithmic = false;
-  double share(double value) const {
-    return logarithmic ? std::log(value / from) / std::log(to / from) : (value - from) / (to - from);
-  }
-};
-
 class SweepPicture : SvgDrawing {
  public:
-  explicit SweepPicture(const Sweep& of) : answer_(of.answer), axis_(of.answer.variations.front()) {
+  explicit SweepPicture(const Sweep& of) : answer_(of.answer), axis_(of.answer.variations.front().values) {
     for (const sweep::Row& row : answer_.rows)
       if (row.point) line_of(row).points.push_back(point_of(row));
-    x_ = span(axis_.places.front(), axis_.places.back(), axis_.logarithmic);
+    x_ = AxisSpan::around(axis_.places.front(), axis_.places.back(), axis_.logarithmic);
     double least = 0.0, most = 0.0;
     for (const PlotLine& line : lines_)
       for (const PlotPoint& point : line.points)
@@ -90,9 +48,7 @@ class SweepPicture : SvgDrawing {
           least = least == 0.0 ? value : std::min(least, value);
           most = std::max(most, value);
         }
-    y_ = axis_.logarithmic && most >= k_sweep_grown * least && most > 0.0
-             ? span(least, most, true)
-             : Span{.from = 0.0, .to = most > 0.0 ? 1.05 * most : 1.0};
+    y_ = AxisSpan::of_rates(least, most, axis_.logarithmic);
   }
 
   std::string draw() {
@@ -119,11 +75,6 @@ class SweepPicture : SvgDrawing {
   }
   const std::string& key() const { return answer_.variations.front().key; }
 
-  static Span span(double from, double to, bool logarithmic) {
-    if (logarithmic) return {.from = from / k_sweep_margin, .to = to * k_sweep_margin, .logarithmic = true};
-    const double room = from == to ? 1.0 : 0.04 * (to - from);
-    return {.from = from - room, .to = to + room};
-  }
   double x(std::size_t at) const { return k_sweep_left + k_sweep_plot_width * x_.share(axis_.places[at]); }
   double y(double value) const { return k_sweep_top + k_sweep_plot_height * (1.0 - y_.share(value)); }
 
@@ -160,8 +111,7 @@ class SweepPicture : SvgDrawing {
     for (std::size_t i = 0; i < values.size(); ++i) {
       add("<path d=\"M{0:.1f} {1:.1f}V{2:.1f}\" stroke=\"#eceef1\"/>\n", x(i), k_sweep_top,
           k_sweep_top + k_sweep_plot_height);
-      const std::string label =
-          axis_.unit.empty() ? values[i] : values[i].substr(0, values[i].find_first_not_of("0123456789."));
+      const std::string label = axis_.label(values[i]);
       const double half = k_sweep_letter * static_cast<double>(label.size()) / 2.0;
       if (x(i) - half < free_from) continue;
       free_from = x(i) + half + k_sweep_letter;
@@ -184,17 +134,7 @@ class SweepPicture : SvgDrawing {
            "no row has a result");
       return;
     }
-    if (!y_.logarithmic) {
-      const double step = tick_step(y_.to, k_sweep_parts);
-      for (double value = 0.0; value <= y_.to; value += step) rate_tick(value, true);
-      return;
-    }
-    const double decades = std::log10(y_.to / y_.from);
-    const double first = std::pow(10.0, std::floor(std::log10(y_.from)));
-    for (double power = first; power <= y_.to; power *= 10.0)
-      for (const double step : {1.0, 2.0, 5.0})
-        if (const double value = step * power; value >= y_.from && value <= y_.to)
-          rate_tick(value, step == 1.0 || decades < 2.0 * k_sweep_few_decades);
+    for (const AxisTick& tick : axis_ticks(y_, k_sweep_parts)) rate_tick(tick.value, tick.labelled);
   }
 
   void ideal_line(const PlotLine& line, const char* paint) {
@@ -256,7 +196,7 @@ class SweepPicture : SvgDrawing {
   const sweep::Answer& answer_;
   const KeyAxis axis_;
   std::vector<PlotLine> lines_;
-  Span x_, y_;
+  AxisSpan x_, y_;
 };
 
 }  // namespace

@@ -267,9 +267,34 @@ TEST_CASE("A timeline is written beside the result") {
   CHECK(json::parse(content(file))["traceEvents"].size() > 1000);
   CHECK(outcome.err.find("written " + file + ", open it at https://ui.perfetto.dev\n") != std::string::npos);
   CHECK(run({"run", k_fits, "--trace", file, "--json", "-q"}).err.empty());
-  for (const char* option : {"--trace", "--memory-svg"})
+  for (const char* option : {"--trace", "--memory-svg", "--html"})
     refused({"run", "--batch", write_file("shown.jsonl", "{\"file\": \"llama3-70b-64xdgx-h100\"}\n"), option, file},
             {option, "run it without --batch"});
+}
+
+TEST_CASE("A page is written beside the result and the timeline") {
+  const std::string page = scratch() + "/page.html", trace = scratch() + "/beside.json";
+  const Outcome outcome = run({"run", k_fits, "--html", page, "--trace", trace, "--json", "-q"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out == run({"run", k_fits, "--json", "-q"}).out);
+  CHECK(json::parse(content(trace))["traceEvents"].size() > 1000);
+  CHECK(content(page).starts_with("<!DOCTYPE html>"));
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"search", "llama3-8b-fsdp-dgx-h100"},
+        {"sweep", "llama3-8b-fsdp-dgx-h100", "--vary", "training.seq_len=1024,2048"}}) {
+    std::vector<std::string> words = command;
+    words.insert(words.end(), {"--html", "-"});
+    const Outcome both = run(words);
+    CHECK(both.code == 0);
+    CHECK(both.out.starts_with("<!DOCTYPE html>"));
+    CHECK(both.out.ends_with(run(command).out));
+  }
+  const Outcome nowhere = run({"run", k_fits, "--html", scratch() + "/no/such/folder.html"});
+  CHECK(nowhere.code == 3);
+  CHECK(nowhere.out.empty());
+  refused({"search", k_fits, "--method", "galvatron", "--html", page}, {"--html", "layouts of all layers together"});
+  refused({"search", k_fits, "--print-space", "--html", page}, {"--html", "a page shows what a search found"});
+  refused({"run", "--strategy-file", page, "--html", page}, {"--html"});
 }
 
 TEST_CASE("long work shows how far it has come, on terminals only") {

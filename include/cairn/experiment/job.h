@@ -76,6 +76,7 @@ enum class Advice : std::uint8_t { none, changes, effects };
 
 struct RunOptions {
   bool all_timelines = false;                                           // Prediction::event has them of every stage
+  bool passes = false;                                                  // Prediction::passes
   std::function<void(std::size_t done, std::size_t of)> progress = {};  // is told how far a simulation has come
   predict::Detail detail = predict::Detail::causes;
   Advice advice = Advice::changes;

@@ -72,6 +72,7 @@ struct Prediction {
   std::optional<EventResult> event;
   Breakdown breakdown;  // of the rank that ends last
   Causes causes;        // the same step time, split as the stage sees it that holds the others up
+  PassTimes passes;     // of one rank of each stage; only with PredictionInput::passes
   MemoryReport memory;
   std::array<Volume, program::k_axes> volumes{};
   Copies copies;
@@ -114,6 +115,7 @@ struct PredictionInput {
   MemoryLimits memory;
   DeviceLimits limits;
   Detail detail = Detail::causes;  // with less, Prediction has no prices, class_floors and expert_exchange either
+  bool passes = false;             // Prediction::passes
 };
 
 // Whether device, host and drives all have room for what the plan puts there.

@@ -42,6 +42,7 @@ struct Run {
   const experiment::Result& result;
   Tool tool;
   const contrast::Explanation* measured = nullptr;  // of a step that was measured; null: none was
+  bool timeline = false;                            // the JSON says when passes ran: of Prediction::passes
 };
 
 // The whole training: `training.tokens` at the step's rate.

@@ -232,9 +232,9 @@ Account account(const program::Program& program, PriceTable& prices, Analytic& a
                 core::Picoseconds links, EventResult* event, Detail detail) {
   // What nothing disturbs runs as the analytic engine says.
   const bool disturbed = event != nullptr && !event->passes.empty();
-  const PassTimes passes = disturbed ? std::move(event->passes) : analytic.pass_times(program);
-  const std::int32_t stage = limiting_stage(passes, work);
   Account result;
+  const PassTimes& passes = result.passes = disturbed ? std::move(event->passes) : analytic.pass_times(program);
+  const std::int32_t stage = limiting_stage(passes, work);
   result.causes.stages = stage_times(passes, work);
   result.causes.limiting = stage;
   if (detail == Detail::stages) return result;

@@ -68,10 +68,11 @@ struct Causes {
   BubbleParts bubble;                     // of the rank that ends last
 };
 
-// The two accounts of one execution.
+// The two accounts of one execution, and when its passes ran.
 struct Account {
   Breakdown breakdown;  // of the rank that ends last
   Causes causes;        // of the stage that holds the others up
+  PassTimes passes;     // of one rank of each stage
 };
 
 // How much of an account is made; each includes those before. A whole account walks through every step of two stages,

@@ -1,0 +1,184 @@
+// Who does what when: the passes of all stages.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cairn/core/diagnostics.h"
+#include "cairn/predict/evaluate/timeline.h"
+#include "html/picture.h"
+#include "html/run_parts.h"
+#include "picture_axis.h"
+#include "schedule_picture.h"
+
+namespace cairn::report::html {
+namespace {
+
+constexpr const char* k_timeline = "/result/timeline";
+constexpr double k_pipe_left = 40.0, k_pipe_right = 10.0, k_pipe_top = 8.0, k_pipe_bottom = 44.0;  // around the rows
+constexpr double k_pipe_gap = 26.0;                                               // between two windows
+constexpr double k_pipe_rows = 320.0, k_pipe_highest = 26.0, k_pipe_least = 4.0;  // of all rows, and of one
+constexpr double k_pipe_air = 0.12;     // of a row, above and below its passes
+constexpr double k_pipe_ticks = 5.0;    // of the whole axis
+constexpr double k_pipe_number = 12.0;  // a box as wide has room for a digit of its micro-batch
+constexpr double k_pipe_framed = 5.0;   // boxes of that mean width
+constexpr const char* k_update_fill = "#bbbbbb";
+constexpr const char* k_reduction_fill = "#e08a80";
+
+// How passes of that name are drawn.
+struct PassFill {
+  std::string fill;
+  bool pale = false;  // chunks of odd number
+  auto operator<=>(const PassFill&) const = default;
+};
+std::string pass_fill(const std::string& name) {
+  for (std::int32_t phase = 0; phase < pipeline::k_phases; ++phase)
+    if (pipeline::name(static_cast<pipeline::Phase>(phase)) == name)
+      return look(static_cast<pipeline::Phase>(phase)).fill;
+  return name == predict::name_at_end(program::PassKind::update) ? k_update_fill : k_reduction_fill;
+}
+
+// All ticks of an axis in one unit.
+std::string tick_words(double at, double part) {
+  if (part >= 0.5) return fmt::format("{:.6g} s", at);
+  return part >= 0.5e-3 ? fmt::format("{:.6g} ms", 1e3 * at) : fmt::format("{:.6g} us", 1e6 * at);
+}
+
+class PipelinePicture : Picture {
+ public:
+  PipelinePicture(const Document& document, double time)
+      : windows_(*document.find(k_timeline)), stages_(document.size("/result/stages")) {
+    row_ = std::clamp(k_pipe_rows / static_cast<double>(stages_), k_pipe_least, k_pipe_highest);
+    const double gaps = k_pipe_gap * static_cast<double>(windows_.size() - 1);
+    scale_ = (k_picture_width - k_pipe_left - k_pipe_right - gaps) / time;
+    part_ = tick_step(time, k_pipe_ticks);
+  }
+
+  std::string draw() {
+    begin(bottom() + k_pipe_bottom, "pipeline-picture", "Passes of all stages over the step",
+          "A row a stage, time from left to right, a box a pass of a micro-batch; between boxes the stage waits");
+    for (std::size_t stage = 0; stage < stages_; ++stage) row_name(stage);
+    double left = k_pipe_left;
+    for (std::size_t i = 0; i < windows_.size(); ++i) {
+      if (i > 0) remark(left - k_pipe_gap / 2.0, bottom() + 4.0, "middle", "…");
+      left = window(i, left) + k_pipe_gap;
+    }
+    remark((k_pipe_left + k_picture_width - k_pipe_right) / 2.0, bottom() + 38.0, "middle",
+           "time from the start of the step");
+    return end();
+  }
+
+  // Names of passes that are drawn, with their colours.
+  std::vector<std::pair<std::string, std::string>> names() const {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const Json& window : windows_)
+      for (const Json& pass : window.at("passes")) {
+        std::string name = pass.at(1).get<std::string>();
+        const std::string fill = pass_fill(name);
+        std::replace(name.begin(), name.end(), '_', ' ');
+        if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return each.first == name; }))
+          all.emplace_back(name, fill);
+      }
+    return all;
+  }
+
+ private:
+  double bottom() const { return k_pipe_top + row_ * static_cast<double>(stages_); }
+  double top(std::size_t stage) const { return k_pipe_top + row_ * static_cast<double>(stage); }
+
+  void row_name(std::size_t stage) {
+    const double numbered = row_ >= k_picture_font + 2.0 ? 1.0 : tick_step((k_picture_font + 6.0) / row_, 1.0);
+    if (stage % static_cast<std::size_t>(numbered) == 0)
+      remark(k_pipe_left - 6.0, top(stage) + row_ / 2.0 + 4.0, "end", std::to_string(stage));
+  }
+
+  // One window from x = `left` on; gives where it ends.
+  double window(std::size_t index, double left) {
+    const Json& window = windows_.at(index);
+    const double from = window.at("from_s").get<double>(), until = window.at("until_s").get<double>();
+    const double right = left + scale_ * (until - from);
+    add("<rect class=\"idle\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"/>\n", left, k_pipe_top,
+        right - left, bottom() - k_pipe_top);
+    const double first = std::ceil(from / part_);
+    for (double i = 0.0; i <= 2.0 * k_pipe_ticks && (first + i) * part_ <= until; ++i) {
+      const double at = (first + i) * part_;
+      const double x = left + scale_ * (at - from);
+      line(x, k_pipe_top, x, bottom() + 4.0, "class=\"frame\"");
+      remark(std::min(x, k_picture_width - 4.0 * k_widest_letter / 2.0), bottom() + 18.0, "middle",
+             tick_words(at, part_));
+    }
+    boxes(window, left, from);
+    for (std::size_t stage = 0; stage < stages_; ++stage)
+      add("<rect class=\"hit\" data-window=\"{}\" data-stage=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" "
+          "height=\"{:.2f}\"/>\n",
+          index, stage, left, top(stage), right - left, row_);
+    return right;
+  }
+
+  // All boxes of a colour in one path.
+  void boxes(const Json& window, double left, double from) {
+    std::map<PassFill, std::string> paths;
+    std::string numbers;
+    double widths = 0.0;
+    const double air = k_pipe_air * row_, height = row_ - 2.0 * air;
+    for (const Json& pass : window.at("passes")) {
+      const double x = left + scale_ * (pass.at(4).get<double>() - from);
+      const double width = scale_ * (pass.at(5).get<double>() - pass.at(4).get<double>());
+      widths += width;
+      const double y = top(pass.at(0).get<std::size_t>()) + air;
+      const bool pale = pass.at(3).is_number() && pass.at(3).get<std::int64_t>() % 2 != 0;
+      paths[{.fill = pass_fill(pass.at(1).get<std::string>()), .pale = pale}] +=
+          fmt::format("M{:.2f} {:.2f}h{:.2f}v{:.2f}H{:.2f}z", x, y, width, height, x);
+      if (!pass.at(2).is_number() || row_ < k_picture_font + 3.0) continue;
+      const std::string number = pass.at(2).dump();
+      if (width >= k_pipe_number * static_cast<double>(number.size()))
+        numbers += fmt::format("<text class=\"small\" x=\"{:.2f}\" y=\"{:.2f}\">{}</text>\n", x + width / 2.0,
+                               y + height / 2.0 + 4.0, number);
+    }
+    // Of narrow boxes frames would be all that is seen.
+    const auto passes = static_cast<double>(std::max<std::size_t>(window.at("passes").size(), 1));
+    const double mean = widths / passes;
+    for (const auto& [look, path] : paths)
+      add("<path d=\"{}\" fill=\"{}\" fill-opacity=\"{}\"{}/>\n", path, look.fill, look.pale ? "0.55" : "1",
+          mean >= k_pipe_framed ? " stroke=\"#3a3f45\" stroke-width=\"0.4\"" : "");
+    if (!numbers.empty()) add("<g class=\"numbers\" text-anchor=\"middle\" font-size=\"10\">{}</g>\n", numbers);
+  }
+
+  const Json& windows_;
+  std::size_t stages_ = 1;
+  double row_ = k_pipe_highest, scale_ = 1.0, part_ = 1.0;
+};
+
+// What the windows take together; of a document that is none of ours it may be nothing.
+double drawn_time(const Document& document) {
+  double time = 0.0;
+  for (const Json& window : *document.find(k_timeline)) {
+    time += window.at("until_s").get<double>() - window.at("from_s").get<double>();
+    for (const Json& pass : window.at("passes"))
+      if (pass.at(0).get<std::size_t>() >= document.size("/result/stages"))
+        throw core::ConfigurationError(k_timeline, "a pass is of a stage that is not there",
+                                       "list it in result.stages");
+  }
+  return time;
+}
+
+}  // namespace
+
+void add_run_pipeline(Page& page, const Document& document) {
+  const Json* windows = document.find(k_timeline);
+  if (windows == nullptr || windows->empty()) return;
+  const double time = drawn_time(document);
+  if (!(time > 0.0)) return;
+  page.section("pipeline", "The pipeline over the step");
+  PipelinePicture picture(document, time);
+  const std::string svg = picture.draw();
+  const bool cut = windows->size() > 1;
+  page.figure(svg, fmt::format("One rank of each stage: rows are stages, boxes passes, numbers micro-batches{}. Where "
+                               "nothing is drawn a stage waits.{}",
+                               document.number("/experiment/strategy/schedule/chunks") > 1.0
+                                   ? ", pale ones of chunks of odd number"
+                                   : "",
+                               cut ? " The beginning and the end of the step; the middle is left out." : ""));
+  page.add("{}", legend(picture.names()));
+}
+
+}  // namespace cairn::report::html
