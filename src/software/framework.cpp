@@ -43,6 +43,13 @@ void point_to_point(config::Fields& fields, FrameworkProfile& profile) {
                 {.doc = "whether the host synchronises after a transfer"});
 }
 
+void tensor_parallel(config::Fields& fields, FrameworkProfile& profile) {
+  fields.flag(
+      "keeps_gathered_inputs", profile.behaviour.keeps_gathered_inputs,
+      {.doc = "what sequence parallelism gathers for products is kept for their derivatives, whose gradients of "
+              "it are added up before one reduce-scatter"});
+}
+
 void host(config::Fields& fields, FrameworkProfile& profile) {
   fields.flag("synchronises_passes", profile.behaviour.host_waits_for_computation,
               {.doc = "the host waits for the device before every forward and backward pass"});
@@ -235,6 +242,7 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
               {.doc = "default of strategy.attention: how ranks that share a sequence share its attention"});
   fields.flag("attention_fp32_gradients", profile.attention_fp32_gradients,
               {.doc = "default of strategy.attention.fp32_gradients"});
+  section(fields, "tensor_parallel", profile, {.doc = "layers shared by tensor-parallel ranks"}, tensor_parallel);
   section(fields, "p2p", profile, {.doc = "between pipeline stages"}, point_to_point);
   section(fields, "host", profile, {.doc = "what makes the host wait for the device"}, host);
   fields.object("optimizer", profile.optimizer, {.doc = "passes of the optimizer step over memory"});

@@ -174,6 +174,59 @@ TEST_CASE("gathered logits: the whole loss under sequence parallelism too") {
   }));
 }
 
+TEST_CASE("gathered inputs of products that are kept: one gather and one reduce-scatter of each") {
+  const std::string keeps = "tensor_parallel: {value: {keeps_gathered_inputs: true}}\n";
+  const auto under = [&](const std::string& kernels, const std::string& keys, const std::string& recompute,
+                         const char* sequence_parallel = "true") {
+    return Under({.kernels = ", pointwise: fused, " + kernels,
+                  .keys = keys,
+                  .overrides = {"strategy.tp=2", std::string("strategy.sequence_parallel=") + sequence_parallel,
+                                "strategy.recompute=" + recompute}});
+  };
+  using testing::Sent;
+  constexpr auto k_gather = program::Collective::all_gather;
+  constexpr auto k_scatter = program::Collective::reduce_scatter;
+  constexpr auto k_reduce = program::Collective::all_reduce;
+  const double stream = 2 * k_tokens * k_hidden;
+  const auto gathers = [&](int count) { return Sent(static_cast<std::size_t>(count), {k_gather, stream}); };
+  const auto scatters = [&](int count) { return Sent(static_cast<std::size_t>(count), {k_scatter, stream}); };
+  const auto sorted = [](Sent sent) {
+    std::sort(sent.begin(), sent.end());
+    return sent;
+  };
+  const auto both = [&](int gathered, int scattered) {
+    Sent all = gathers(gathered);
+    const Sent rest = scatters(scattered);
+    all.insert(all.end(), rest.begin(), rest.end());
+    return sorted(std::move(all));
+  };
+  const std::string apart = "separate_gate: true, separate_qkv: true";
+  for (const char* recompute : {"none", "selective", "full"}) {
+    INFO(recompute);
+    const Under shards = under(apart, "", recompute), kept = under(apart, keeps, recompute);
+    CHECK(testing::transfers(kept.block("block forward")) == testing::transfers(shards.block("block forward")));
+    // Gradients of both outputs gathered; norms' outputs also, and a reduce-scatter of each of three and two products.
+    // Kept: none again, and one for each norm. Full recomputation repeats two gathers and two reduce-scatters.
+    const int again = recompute == std::string("full") ? 2 : 0;
+    CHECK(sorted(testing::transfers(shards.block("block backward"))) == both(2 + 2 + again, 3 + 2 + again));
+    CHECK(sorted(testing::transfers(kept.block("block backward"))) == both(2 + again, 2 + again));
+    // Sums of whole gradients, 3 + 1 and 2 + 1 of them, in place of shards. Both norms' outputs are kept whole.
+    const double sums = (4 + 3) * (stream - stream / 2);
+    const double whole = again > 0 ? 0.0 : 2 * (stream - stream / 2);
+    check(added(shards, kept, "block forward"), {.kernels = 0, .bytes = 0, .kept = whole});
+    check(added(shards, kept, "block backward"), {.kernels = 0, .bytes = sums, .kept = -whole});
+  }
+  // One product for both halves, and one for queries, keys and values: nothing to add up.
+  const Under joined = under("separate_gate: false", keeps, "none");
+  CHECK(sorted(testing::transfers(joined.block("block backward"))) == both(2, 2));
+  check(added(under("separate_gate: false", "", "none"), joined, "block backward"),
+        {.kernels = 0, .bytes = 0, .kept = -stream});
+  // Without sequence parallelism each product's input gradient is summed by itself, three and two of them.
+  const Under plain = under(apart, keeps, "none", "false");
+  CHECK(testing::transfers(plain.block("block backward")) == Sent(5, {k_reduce, stream}));
+  CHECK(plain.prediction().time == under(apart, "", "none", "false").prediction().time);
+}
+
 TEST_CASE("what the loss holds: the logits, widened, copied, or of a few tokens at a time") {
   const auto head = [](const std::string& loss) {
     const Under under({.kernels = ", loss: " + loss});

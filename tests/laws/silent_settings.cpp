@@ -106,6 +106,8 @@ constexpr Opened k_opened[] = {
     {"framework.overlap.dp_reduce_zero3", R"({"strategy": {"zero": 3, "overlap": {"dp": null}}})"},
     {"framework.sharding.copies_gathered", R"({"strategy": {"zero": 3}})"},
     {"framework.sharding.keeps_root_gathered", R"({"strategy": {"zero": 3}})"},
+    {"framework.tensor_parallel.keeps_gathered_inputs",
+     R"({"strategy": {"tp": 2, "dp": null, "sequence_parallel": true}})"},
     {"framework.optimizer.gradient_join", R"({})",
      R"({"accumulation": {"format": "parameters"}, "optimizer": {"gradient_copy": true}})"},
     {"framework.p2p.scatter_gather", R"({"strategy": {"tp": 2, "pp": 2, "dp": null, "sequence_parallel": false}})"},

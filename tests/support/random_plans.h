@@ -71,6 +71,7 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.held_results = between(random, 0, 3);
   behaviour.copies_gathered = coin(later);
   behaviour.keeps_root_gathered = coin(later);
+  behaviour.keeps_gathered_inputs = coin(later);
   return behaviour;
 }
 
