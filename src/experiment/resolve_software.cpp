@@ -119,7 +119,9 @@ void resolve_treatment(Resolving& r) {
                                               .gradient_copy = framework.optimizer.gradient_copy,
                                               .gradient_join = framework.optimizer.gradient_join,
                                               .gradient_scale = framework.optimizer.gradient_scale,
-                                              .separate_parameter_copy = framework.optimizer.separate_parameter_copy};
+                                              .separate_parameter_copy = framework.optimizer.separate_parameter_copy,
+                                              .whole_gradients = framework.optimizer.whole_gradients,
+                                              .reduces_copies = framework.accumulation.reduces_copies};
   if (recipe.narrow) narrow_weights(r.parts, r.plan.treatment);
 }
 

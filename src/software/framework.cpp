@@ -32,6 +32,8 @@ void accumulation(config::Fields& fields, FrameworkProfile& profile) {
   fields.choice("format", accumulation.format, k_gradient_formats, {.doc = "of gradients in memory and on the wire"});
   fields.flag("separate_buffer", accumulation.separate_buffer,
               {.doc = "gradients in the parameters' format live beside the buffer they are added to"});
+  fields.flag("reduces_copies", accumulation.reduces_copies,
+              {.doc = "the step's end reduces copies: joined, divided, in the wire's format, and copied back"});
   fields.flag("whole_reduce", profile.behaviour.reduce_whole_gradients,
               {.doc = "gradients are summed on every rank though it updates a share (ZeRO 1 and 2)"});
 }
@@ -199,6 +201,8 @@ void describe(config::Fields& fields, OptimizerStep& optimizer) {
               {.doc = "gradients are multiplied by loss scale and clipping in a pass of their own"});
   fields.flag("separate_parameter_copy", optimizer.separate_parameter_copy,
               {.doc = "the new parameters are written by their own pass"});
+  fields.flag("whole_gradients", optimizer.whole_gradients,
+              {.doc = "reads and scaling come first, over all gradients of a rank, not those it updates"});
 }
 
 void describe(config::Fields& fields, Sharding& sharding) {

@@ -500,6 +500,51 @@ TEST_CASE("optimizer step: what it holds of gradients") {
   CHECK(most("gradient_copy: true, gradient_join: true", "bf16-bf16-gradients") == 6.0);  // while it is widened
 }
 
+TEST_CASE("reductions of copies, and passes over all gradients that a rank holds") {
+  const auto under = [](const std::string& keys, const char* precision) {
+    return Under({.keys = keys,
+                  .overrides = {std::string("training.precision=") + precision, "training.kernels.attention=unfused",
+                                "strategy.zero=1", "strategy.overlap.dp=false"}});
+  };
+  const auto total = [](const Under& each) {
+    return static_cast<double>(models::count_parameters(each.job().transformer(), each.job().model()).total);
+  };
+  const auto moved = [](const program::Pass& pass) {
+    double bytes = 0.0;
+    for (const program::BlockRun& run : pass.runs) bytes += static_cast<double>(run.count) * of(*run.block).bytes;
+    return bytes;
+  };
+  const char* wide = "{recipe: bf16-bf16-gradients, reduce: fp32}";
+  const std::string copies =
+      "accumulation: {value: {reduces_copies: true, whole_reduce: true}}\noverlap: {bucket: {bytes: 3 MB}}\n";
+  const Under in_place = under("", wide), copied = under(copies, wide), narrow = under(copies, "bf16-bf16-gradients");
+  CHECK(moved(testing::finalize_pass(in_place.program(), 0)) == 0.0);
+  // Joined 2 + 2, divided 2 + 2, widened 2 + 4; narrowed 4 + 2, copied back 2 + 2. In one format: no 2 + 4, no 4 + 2.
+  CHECK(moved(testing::finalize_pass(copied.program(), 0)) == 24.0 * total(copied));
+  CHECK(moved(testing::finalize_pass(narrow.program(), 0)) == 12.0 * total(narrow));
+  // A bucket of 750,000 elements and its copy in fp32; of 1.5 million in bf16 alone.
+  const auto most = [](const Under& each) {
+    const program::MemoryProfile& profile = testing::finalize_pass(each.program(), 0).profile;
+    CHECK(profile.delta == 0.0);
+    return profile.peak;
+  };
+  CHECK(most(in_place) == 0.0);
+  CHECK(most(copied) == (2 + 4) * std::min(750e3, total(copied)));
+  CHECK(most(narrow) == 2 * std::min(1500e3, total(narrow)));
+
+  // A rank updates an eighth. Of that alone: norm 2, copy 2 + 4, scaled 4 + 4, and the update. Of all gradients: scaled
+  // 2 + 2, norm 2.
+  const auto update = [&](const char* whole) {
+    const std::string passes =
+        "optimizer: {value: {gradient_reads: 1, gradient_copy: true, gradient_scale: true, "
+        "separate_parameter_copy: true, whole_gradients: ";
+    return moved(testing::update_pass(under(passes + whole + "}}\n", wide).program(), 0));
+  };
+  const double own = std::ceil(total(in_place) / 8);
+  CHECK(update("false") == (2 + 6 + 8 + 28 + 6) * own);
+  CHECK(update("true") == (4 + 2) * total(in_place) + (6 + 28 + 6) * own);
+}
+
 TEST_CASE("buckets that are allocated whole") {
   const std::string bucket = "overlap: {bucket: {bytes: 3 MB}";
   const auto under = [&](const char* held, std::vector<std::string> overrides) {

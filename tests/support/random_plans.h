@@ -43,6 +43,9 @@ inline ir::Model random_model(core::Random& random) {
 
 inline plan::ParameterTreatment random_treatment(core::Random& random) {
   plan::ParameterTreatment treatment;
+  // Of what came later, so that all else stays as it was drawn.
+  constexpr std::uint64_t k_seeds = 1'000'000;
+  core::Random copy = random, later(copy.below(k_seeds));
   if (coin(random)) treatment.gradients = numerics::Format::bf16;
   if (coin(random)) treatment.master.reset();
   treatment.moments = static_cast<int>(between(random, 0, 2));
@@ -51,6 +54,8 @@ inline plan::ParameterTreatment random_treatment(core::Random& random) {
   treatment.gradient_join = coin(random);
   treatment.gradient_scale = coin(random);
   treatment.separate_parameter_copy = coin(random);
+  treatment.whole_gradients = coin(later);
+  treatment.reduces_copies = coin(later);
   return treatment;
 }
 
