@@ -32,6 +32,8 @@ void accumulation(config::Fields& fields, FrameworkProfile& profile) {
   fields.choice("format", accumulation.format, k_gradient_formats, {.doc = "of gradients in memory and on the wire"});
   fields.flag("separate_buffer", accumulation.separate_buffer,
               {.doc = "gradients in the parameters' format live beside the buffer they are added to"});
+  fields.flag("reduces_copies", accumulation.reduces_copies,
+              {.doc = "the step's end reduces copies: joined, divided, in the wire's format, and copied back"});
   fields.flag("whole_reduce", profile.behaviour.reduce_whole_gradients,
               {.doc = "gradients are summed on every rank though it updates a share (ZeRO 1 and 2)"});
 }
@@ -41,6 +43,13 @@ void point_to_point(config::Fields& fields, FrameworkProfile& profile) {
               {.doc = "tensor-parallel ranks each send their share of an activation"});
   fields.choice("host_waits", profile.behaviour.host_waits, k_host_waits,
                 {.doc = "whether the host synchronises after a transfer"});
+}
+
+void tensor_parallel(config::Fields& fields, FrameworkProfile& profile) {
+  fields.flag(
+      "keeps_gathered_inputs", profile.behaviour.keeps_gathered_inputs,
+      {.doc = "what sequence parallelism gathers for products is kept for their derivatives, whose gradients of "
+              "it are added up before one reduce-scatter"});
 }
 
 void host(config::Fields& fields, FrameworkProfile& profile) {
@@ -204,6 +213,8 @@ void describe(config::Fields& fields, OptimizerStep& optimizer) {
   fields.flag(
       "separate_kernels", optimizer.separate_kernels,
       {.doc = "each arithmetic operation of the update is a kernel with its reads and writes; else one has all"});
+  fields.flag("whole_gradients", optimizer.whole_gradients,
+              {.doc = "reads and scaling come first, over all gradients of a rank, not those it updates"});
 }
 
 void describe(config::Fields& fields, Sharding& sharding) {
@@ -247,6 +258,7 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
               {.doc = "default of strategy.attention: how ranks that share a sequence share its attention"});
   fields.flag("attention_fp32_gradients", profile.attention_fp32_gradients,
               {.doc = "default of strategy.attention.fp32_gradients"});
+  section(fields, "tensor_parallel", profile, {.doc = "layers shared by tensor-parallel ranks"}, tensor_parallel);
   section(fields, "p2p", profile, {.doc = "between pipeline stages"}, point_to_point);
   section(fields, "host", profile, {.doc = "what makes the host wait for the device"}, host);
   fields.object("optimizer", profile.optimizer, {.doc = "passes of the optimizer step over memory"});

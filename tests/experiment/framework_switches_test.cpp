@@ -173,6 +173,59 @@ TEST_CASE("gathered logits: the whole loss under sequence parallelism too") {
   }));
 }
 
+TEST_CASE("gathered inputs of products that are kept: one gather and one reduce-scatter of each") {
+  const std::string keeps = "tensor_parallel: {value: {keeps_gathered_inputs: true}}\n";
+  const auto under = [&](const std::string& kernels, const std::string& keys, const std::string& recompute,
+                         const char* sequence_parallel = "true") {
+    return Under({.kernels = ", pointwise: fused, " + kernels,
+                  .keys = keys,
+                  .overrides = {"strategy.tp=2", std::string("strategy.sequence_parallel=") + sequence_parallel,
+                                "strategy.recompute=" + recompute}});
+  };
+  using testing::Sent;
+  constexpr auto k_gather = program::Collective::all_gather;
+  constexpr auto k_scatter = program::Collective::reduce_scatter;
+  constexpr auto k_reduce = program::Collective::all_reduce;
+  const double stream = 2 * k_tokens * k_hidden;
+  const auto gathers = [&](int count) { return Sent(static_cast<std::size_t>(count), {k_gather, stream}); };
+  const auto scatters = [&](int count) { return Sent(static_cast<std::size_t>(count), {k_scatter, stream}); };
+  const auto sorted = [](Sent sent) {
+    std::sort(sent.begin(), sent.end());
+    return sent;
+  };
+  const auto both = [&](int gathered, int scattered) {
+    Sent all = gathers(gathered);
+    const Sent rest = scatters(scattered);
+    all.insert(all.end(), rest.begin(), rest.end());
+    return sorted(std::move(all));
+  };
+  const std::string apart = "separate_gate: true, separate_qkv: true";
+  for (const char* recompute : {"none", "selective", "full"}) {
+    INFO(recompute);
+    const Under shards = under(apart, "", recompute), kept = under(apart, keeps, recompute);
+    CHECK(testing::transfers(kept.block("block forward")) == testing::transfers(shards.block("block forward")));
+    // Gradients of both outputs gathered; norms' outputs also, and a reduce-scatter of each of three and two products.
+    // Kept: none again, and one for each norm. Full recomputation repeats two gathers and two reduce-scatters.
+    const int again = recompute == std::string("full") ? 2 : 0;
+    CHECK(sorted(testing::transfers(shards.block("block backward"))) == both(2 + 2 + again, 3 + 2 + again));
+    CHECK(sorted(testing::transfers(kept.block("block backward"))) == both(2 + again, 2 + again));
+    // Sums of whole gradients, 3 + 1 and 2 + 1 of them, in place of shards. Both norms' outputs are kept whole.
+    const double sums = (4 + 3) * (stream - stream / 2);
+    const double whole = again > 0 ? 0.0 : 2 * (stream - stream / 2);
+    check(added(shards, kept, "block forward"), {.kernels = 0, .bytes = 0, .kept = whole});
+    check(added(shards, kept, "block backward"), {.kernels = 0, .bytes = sums, .kept = -whole});
+  }
+  // One product for both halves, and one for queries, keys and values: nothing to add up.
+  const Under joined = under("separate_gate: false", keeps, "none");
+  CHECK(sorted(testing::transfers(joined.block("block backward"))) == both(2, 2));
+  check(added(under("separate_gate: false", "", "none"), joined, "block backward"),
+        {.kernels = 0, .bytes = 0, .kept = -stream});
+  // Without sequence parallelism each product's input gradient is summed by itself, three and two of them.
+  const Under plain = under(apart, keeps, "none", "false");
+  CHECK(testing::transfers(plain.block("block backward")) == Sent(5, {k_reduce, stream}));
+  CHECK(plain.prediction().time == under(apart, "", "none", "false").prediction().time);
+}
+
 TEST_CASE("what the loss holds: the logits, widened, copied, or of a few tokens at a time") {
   const auto head = [](const std::string& loss) {
     const Under under({.kernels = ", loss: " + loss});
@@ -495,6 +548,51 @@ TEST_CASE("optimizer step: what it holds of gradients") {
   CHECK(most("gradient_copy: true", "bf16") == 0.0);
   CHECK(most("gradient_copy: true", "bf16-bf16-gradients") == 4.0);                       // from the copy to the update
   CHECK(most("gradient_copy: true, gradient_join: true", "bf16-bf16-gradients") == 6.0);  // while it is widened
+}
+
+TEST_CASE("reductions of copies, and passes over all gradients that a rank holds") {
+  const auto under = [](const std::string& keys, const char* precision) {
+    return Under({.keys = keys,
+                  .overrides = {std::string("training.precision=") + precision, "training.kernels.attention=unfused",
+                                "strategy.zero=1", "strategy.overlap.dp=false"}});
+  };
+  const auto total = [](const Under& each) {
+    return static_cast<double>(models::count_parameters(each.job().transformer(), each.job().model()).total);
+  };
+  const auto moved = [](const program::Pass& pass) {
+    double bytes = 0.0;
+    for (const program::BlockRun& run : pass.runs) bytes += static_cast<double>(run.count) * of(*run.block).bytes;
+    return bytes;
+  };
+  const char* wide = "{recipe: bf16-bf16-gradients, reduce: fp32}";
+  const std::string copies =
+      "accumulation: {value: {reduces_copies: true, whole_reduce: true}}\noverlap: {bucket: {bytes: 3 MB}}\n";
+  const Under in_place = under("", wide), copied = under(copies, wide), narrow = under(copies, "bf16-bf16-gradients");
+  CHECK(moved(testing::finalize_pass(in_place.program(), 0)) == 0.0);
+  // Joined 2 + 2, divided 2 + 2, widened 2 + 4; narrowed 4 + 2, copied back 2 + 2. In one format: no 2 + 4, no 4 + 2.
+  CHECK(moved(testing::finalize_pass(copied.program(), 0)) == 24.0 * total(copied));
+  CHECK(moved(testing::finalize_pass(narrow.program(), 0)) == 12.0 * total(narrow));
+  // A bucket of 750,000 elements and its copy in fp32; of 1.5 million in bf16 alone.
+  const auto most = [](const Under& each) {
+    const program::MemoryProfile& profile = testing::finalize_pass(each.program(), 0).profile;
+    CHECK(profile.delta == 0.0);
+    return profile.peak;
+  };
+  CHECK(most(in_place) == 0.0);
+  CHECK(most(copied) == (2 + 4) * std::min(750e3, total(copied)));
+  CHECK(most(narrow) == 2 * std::min(1500e3, total(narrow)));
+
+  // A rank updates an eighth. Of that alone: norm 2, copy 2 + 4, scaled 4 + 4, and the update. Of all gradients: scaled
+  // 2 + 2, norm 2.
+  const auto update = [&](const char* whole) {
+    const std::string passes =
+        "optimizer: {value: {gradient_reads: 1, gradient_copy: true, gradient_scale: true, "
+        "separate_parameter_copy: true, whole_gradients: ";
+    return moved(testing::update_pass(under(passes + whole + "}}\n", wide).program(), 0));
+  };
+  const double own = std::ceil(total(in_place) / 8);
+  CHECK(update("false") == (2 + 6 + 8 + 28 + 6) * own);
+  CHECK(update("true") == (4 + 2) * total(in_place) + (6 + 28 + 6) * own);
 }
 
 TEST_CASE("buckets that are allocated whole") {

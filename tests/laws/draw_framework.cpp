@@ -105,6 +105,9 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   if (later.chance(0.4) && file.contains("optimizer")) file["optimizer"]["separate_kernels"] = later.coin();
   if (later.chance(0.1) && file.contains("kernels")) file["kernels"]["attention"] = "flash-triton";
   if (later.chance(0.1)) file["attention_on"]["ampere"] = "flash-triton";
+  if (later.chance(0.4) && file.contains("optimizer")) file["optimizer"]["whole_gradients"] = later.coin();
+  if (later.chance(0.4) && file.contains("accumulation")) file["accumulation"]["reduces_copies"] = later.coin();
+  if (later.chance(0.4)) file["tensor_parallel"]["keeps_gathered_inputs"] = later.coin();
   if (draw.coin()) file["recompute"] = flags(draw, {"gathers_saved_input", "keeps_unread", "covers_ends"});
   if (draw.coin()) file["buffers"] = {{"results", draw.between(0, 3)}, {"buckets", draw.coin()}};
   if (draw.coin()) file["allocator"] = draw_allocator(draw);

@@ -81,6 +81,66 @@ TEST_CASE("A transformer block sends 8 b s h (t-1)/t elements, 10 with sequence 
                                                                             {k_scatter, k_stream}});
 }
 
+TEST_CASE("Inputs of products that stay gathered: 8 b s h (t-1)/t elements with sequence parallelism, too") {
+  const ir::Model model = small_transformer();
+  const auto keeping = [](std::int64_t t, bool sequence_parallel, bool vocab_parallel = false) {
+    auto o = options(t, sequence_parallel, vocab_parallel);
+    o.behaviour.keeps_gathered_inputs = true;
+    return o;
+  };
+  for (const double t : {1.0, 2.0, 4.0}) {
+    const auto n = static_cast<std::int64_t>(t);
+    const auto shards = lowered(model, 1, options(n, true)), kept = lowered(model, 1, keeping(n, true));
+    REQUIRE(transfers(kept.forward()) == transfers(shards.forward()));
+    const double both = volume(kept.forward(), Axis::tensor) + volume(kept.backward(), Axis::tensor);
+    const double tensor_volume_closed_form = 8 * k_b * k_s * k_h * (t - 1) / t;
+    REQUIRE(both == 2 * tensor_volume_closed_form);
+    // The outputs of both norms whole, in place of their shards.
+    REQUIRE(kept.state().saved_bytes - shards.state().saved_bytes == 2 * (k_stream - k_stream / t));
+    REQUIRE(kept.forward().profile.delta == kept.state().saved_bytes);
+    // Without sequence parallelism nothing is gathered.
+    const auto plain = lowered(model, 1, options(n, false)), same = lowered(model, 1, keeping(n, false));
+    REQUIRE(transfers(same.forward()) == transfers(plain.forward()));
+    REQUIRE(transfers(same.backward()) == transfers(plain.backward()));
+    REQUIRE(same.state().saved_bytes == plain.state().saved_bytes);
+  }
+  const Sent gradients{{k_gather, k_stream}, {k_scatter, k_stream}, {k_gather, k_stream}, {k_scatter, k_stream}};
+  REQUIRE(transfers(lowered(model, 1, keeping(4, true)).backward()) == gradients);
+
+  // All again: what recomputation gathers stays for the derivatives.
+  auto o = keeping(4, true);
+  o.recompute_all = true;
+  const auto again = lowered(model, 1, o);
+  REQUIRE(again.state().saved_bytes == k_stream / 4);
+  // The first derivative reads nothing that runs again.
+  Sent expected = gradients;
+  const Sent repeated = transfers(again.forward());
+  expected.insert(expected.begin() + 1, repeated.begin(), repeated.end());
+  REQUIRE(transfers(again.backward()) == expected);
+  // Attention alone gathers nothing, and leaves its result out.
+  o.recompute_all = false;
+  o.recompute = {"attention"};
+  REQUIRE(transfers(lowered(model, 1, o).backward()) == gradients);
+  const double context = (k_stream + 4 * k_b * k_s * k_n) / 4;
+  REQUIRE(lowered(model, 1, keeping(4, true)).state().saved_bytes - lowered(model, 1, o).state().saved_bytes ==
+          context);
+  // A norm that runs again is gathered again; its output and its scales are not kept.
+  o.recompute = {"norm1"};
+  REQUIRE(volume(lowered(model, 1, o).backward(), Axis::tensor) ==
+          volume(lowered(model, 1, keeping(4, true)).backward(), Axis::tensor) + 3.0 / 4 * k_stream);
+  REQUIRE(lowered(model, 1, keeping(4, true)).state().saved_bytes - lowered(model, 1, o).state().saved_bytes ==
+          k_stream + 4 * k_b * k_s / 4);
+
+  // The head's input is a norm's output, too: gathered forward, its gradient scattered backward.
+  const auto head = lowered(model, 2, keeping(4, true, true));
+  REQUIRE(transfers(head.forward()) == transfers(lowered(model, 2, options(4, true, true)).forward()));
+  REQUIRE(transfers(head.backward()) == Sent{{k_scatter, k_stream}});
+  // What the layer below made is gathered again: its shard is what is kept.
+  const ir::Model products = two_products({.hidden = 16});
+  REQUIRE(transfers(lowered(products, 0, keeping(4, true)).backward()) ==
+          transfers(lowered(products, 0, options(4, true)).backward()));
+}
+
 TEST_CASE("Recomputation repeats the forward transfers") {
   const ir::Model model = small_transformer();
   for (const bool sequence_parallel : {false, true}) {
@@ -200,12 +260,13 @@ TEST_CASE("Forward holds what is saved, backward gives it back, for every class 
   for (const ir::Model& model : models)
     for (std::size_t layer = 0; layer < model.classes.size(); ++layer)
       for (const std::int64_t t : {1, 2, 4})
-        for (int flags = 0; flags < 64; ++flags) {
+        for (int flags = 0; flags < 128; ++flags) {
           auto o = options(t, flags & 1, flags & 2);
           o.tensor_overlap = flags & 4;
           o.inputs_held = flags & 8 ? 1 : 0;
           o.recompute_all = flags & 16;
           if (flags & 32) o.recompute = {"attention"};
+          o.behaviour.keeps_gathered_inputs = flags & 64;
           const auto lowering = lowered(model, layer, o);
           INFO(model.name << " " << model.classes[layer].name << " t " << t << " flags " << flags);
           const program::MemoryProfile forward = lowering.forward().profile;

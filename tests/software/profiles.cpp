@@ -171,6 +171,10 @@ TEST_CASE("facts of single frameworks", "[software][framework]") {
   CHECK_FALSE(scaling.kernels.separate_qkv);
   CHECK(scaling.behaviour.recompute_ends);
   CHECK(scaling.behaviour.held_results == 2);
+  CHECK(scaling.behaviour.keeps_gathered_inputs);
+  CHECK(scaling.accumulation.reduces_copies);
+  CHECK(scaling.optimizer.whole_gradients);
+  CHECK_FALSE(load_framework(loader, "megatron").behaviour.keeps_gathered_inputs);
 
   const FrameworkProfile nanotron = load_framework(loader, "nanotron");
   CHECK(nanotron.accumulation.separate_buffer);

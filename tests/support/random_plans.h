@@ -43,6 +43,9 @@ inline ir::Model random_model(core::Random& random) {
 
 inline plan::ParameterTreatment random_treatment(core::Random& random) {
   plan::ParameterTreatment treatment;
+  // Of what came later, so that all else stays as it was drawn.
+  constexpr std::uint64_t k_seeds = 1'000'000;
+  core::Random copy = random, later(copy.below(k_seeds));
   if (coin(random)) treatment.gradients = numerics::Format::bf16;
   if (coin(random)) treatment.master.reset();
   treatment.moments = static_cast<int>(between(random, 0, 2));
@@ -55,6 +58,8 @@ inline plan::ParameterTreatment random_treatment(core::Random& random) {
   constexpr std::uint64_t k_seeds = 1'000'000;
   core::Random copy = random, later(copy.below(k_seeds));
   treatment.separate_kernels = coin(later);
+  treatment.whole_gradients = coin(later);
+  treatment.reduces_copies = coin(later);
   return treatment;
 }
 
@@ -77,6 +82,7 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.keeps_root_gathered = coin(later);
   behaviour.copies_reduced = coin(later);
   behaviour.divides_reduced = coin(later);
+  behaviour.keeps_gathered_inputs = coin(later);
   return behaviour;
 }
 

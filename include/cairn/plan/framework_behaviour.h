@@ -24,6 +24,16 @@ struct FrameworkBehaviour {
   // ahead of the device by a pass, allocates anew. (PyTorch, c10/cuda/CUDACachingAllocator.cpp, recordStream.) A host
   // that issues_per_peer holds up is taken to be no further than its device, and finds such blocks free.
   bool records_reductions = false;
+  // Sequence parallelism gathers what a layer makes along the sequence (a norm's output) in an operator of its own:
+  // products that read it keep the gathered tensor for the backward pass, in place of the shard, and the gradients
+  // that several products make of it are added up before one reduce-scatter. Per tensor of b s h elements, over t
+  // ranks, read by k products, both passes:
+  //   one all-gather, one reduce-scatter, b s h elements kept
+  // else each product gathers shards again and scatters by itself (Megatron-LM, core/tensor_parallel/layers.py,
+  // LinearWithGradAccumulationAndAsyncCommunication, 2025):
+  //   two all-gathers, k reduce-scatters, b s h / t elements kept
+  // Gradients are added up so only where products make all that a tensor has.
+  bool keeps_gathered_inputs = false;
   bool reduce_whole_gradients =
       false;  // all-reduce instead of reduce-scatter, though a rank keeps or updates its shard
   // Gradients of shared state are sent from buckets of their own, allocated whole: two where their reduction runs beside

@@ -3,7 +3,9 @@
 // The forward block runs the operators in order. Where an operator needs a tensor in another placement than it was
 // produced in, a collective is inserted (redistribution, program/placement.h); a Partial result is redistributed at
 // once, to what its first consumer needs. The backward block starts from the placements that forward left behind: what
-// was saved as a shard is gathered again. A recomputed region runs right before the first backward operator reads it.
+// was saved as a shard is gathered again, unless the framework keeps what it gathered
+// (FrameworkBehaviour::keeps_gathered_inputs). A recomputed region runs right before the first backward operator reads
+// it.
 #pragma once
 
 #include <cstdint>

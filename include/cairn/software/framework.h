@@ -74,6 +74,9 @@ struct Accumulation {
   // as held throughout: all there from the end of one backward pass to its addition, or, in the reducer's buckets,
   // always.
   bool separate_buffer = false;
+  // What the step's end reduces is copies of the gradients: joined, divided, in the format on the wire, then copied
+  // back.
+  bool reduces_copies = false;
 };
 
 // Passes of the optimizer step over memory. Reads and writes of Adam itself follow from the recipe and from whether it is
@@ -85,6 +88,7 @@ struct OptimizerStep {
   bool gradient_scale = false;  // a pass of its own multiplies what the update reads by the loss scale and for clipping
   bool separate_parameter_copy = true;  // a pass of its own reads the master copy and writes the new parameters
   bool separate_kernels = false;        // every arithmetic operation of the update is a pass of its own
+  bool whole_gradients = false;  // reads and scaling come first, over all gradients of a rank, not those it updates
 };
 
 // every_micro_batch: sharded gradients are reduced as soon as each backward pass makes them, and added up as shards;

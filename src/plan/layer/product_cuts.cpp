@@ -55,11 +55,15 @@ bool ProductCuts::leaves(const ir::Operator& op, std::size_t position, const Ope
   const ir::Graph& graph = pass_.graph();
   return std::any_of(op.accesses.begin(), op.accesses.end(), [&](const ir::Access& access) {
     if (access.mode == ir::Mode::read || is_accumulator(graph, access.tensor) ||
-        is_fresh_gradient(graph.tensor(access.tensor)) || !uses_.next_wanted(access.tensor, position, order))
+        is_fresh_gradient(graph.tensor(access.tensor)))
       return false;
+    const std::optional<Placements> wanted = uses_.next_wanted(access.tensor, position, order);
+    if (!wanted) return false;
     const Placements made = pass_.layer.placements(op, access);
     for (std::size_t rule = 0; rule < made.size(); ++rule)
-      if (pass_.options().rules[rule].axis == Axis::tensor && made[rule].kind == Placement::Kind::partial) return true;
+      if (pass_.options().rules[rule].axis == Axis::tensor && made[rule].kind == Placement::Kind::partial &&
+          made[rule] != (*wanted)[rule])
+        return true;
     return false;
   });
 }

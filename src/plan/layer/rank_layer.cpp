@@ -10,6 +10,17 @@
 
 namespace cairn::plan {
 
+namespace {
+
+// In place of a split dimension: each rank adds up its own parts of whole tensors, and the sum is Partial as they are.
+constexpr std::int8_t k_adds_partials = -2;
+
+bool splits_sequence(const SplitRule& rule) {
+  return rule.axis == Axis::tensor && std::find(rule.dims.begin(), rule.dims.end(), "sequence") != rule.dims.end();
+}
+
+}  // namespace
+
 RankLayer::RankLayer(const ir::LayerClass& layer, LayerOptions options)
     : layer_(layer), options_(std::move(options)), mesh_(layer.graph.tensors().size(), ParameterGroup::dense) {
   CAIRN_ASSERT(options_.rules.size() == options_.groups.size());
@@ -20,6 +31,7 @@ RankLayer::RankLayer(const ir::LayerClass& layer, LayerOptions options)
     for (const SplitRule& rule : options_.rules)
       if (group_of(rule.axis) == ParameterGroup::expert && concerns(rule, graph().tensors()[id]))
         mesh_[id] = ParameterGroup::expert;
+  if (options_.behaviour.keeps_gathered_inputs) add_up_partials();
   for (const ir::Operator& op : graph().operators()) {
     for (const ir::Access& access : op.accesses) {
       const auto known = [&](const Parameter& parameter) { return parameter.tensor == access.tensor; };
@@ -37,12 +49,44 @@ int RankLayer::split_dim(const ir::Operator& op, std::size_t rule) const {
   return split_dims_[id * options_.rules.size() + rule];
 }
 
+void RankLayer::add_up_partials() {
+  const auto& operators = graph().operators();
+  for (std::size_t rule = 0; rule < options_.rules.size(); ++rule) {
+    if (!splits_sequence(options_.rules[rule])) continue;
+    for (std::size_t id = graph().forward_count(); id < operators.size(); ++id) {
+      const ir::Operator& op = operators[id];
+      if (op.variant != "gradient_sum") continue;
+      const ir::TensorId of = graph().tensor(op.accesses.back().tensor).of;
+      const bool adds = std::all_of(op.accesses.begin(), op.accesses.end(), [&](const ir::Access& access) {
+        return access.mode != ir::Mode::read || is_part(access.tensor, of, rule);
+      });
+      if (adds) split_dims_[id * options_.rules.size() + rule] = k_adds_partials;
+    }
+  }
+}
+
+// A gradient that was passed on has other readers, which reduce it: what counts is what a product made of this tensor.
+bool RankLayer::is_part(ir::TensorId gradient, ir::TensorId of, std::size_t rule) const {
+  const ir::OperatorId producer = graph().producer(gradient);
+  if (producer < 0 || graph().tensor(gradient).of != of) return false;
+  const ir::Operator& op = graph().op(producer);
+  if (op.forward < 0 || !graph().op(op.forward).is_plain_contraction()) return false;
+  return std::any_of(op.accesses.begin(), op.accesses.end(), [&](const ir::Access& access) {
+    return access.tensor == gradient && access.mode != ir::Mode::read &&
+           placement_of(op, access, rule).kind == Placement::Kind::partial;
+  });
+}
+
+Placement RankLayer::placement_of(const ir::Operator& op, const ir::Access& access, std::size_t rule) const {
+  if (mesh_of(access.tensor) != group_of(options_.rules[rule].axis)) return {};
+  const int dim = split_dim(op, rule);
+  if (dim == k_adds_partials) return {Placement::Kind::partial, 0, ir::Monoid::sum};
+  return placement(access, dim);
+}
+
 Placements RankLayer::placements(const ir::Operator& op, const ir::Access& access) const {
   Placements result;
-  for (std::size_t rule = 0; rule < options_.rules.size(); ++rule)
-    result.push_back(mesh_of(access.tensor) == group_of(options_.rules[rule].axis)
-                         ? placement(access, split_dim(op, rule))
-                         : Placement{});
+  for (std::size_t rule = 0; rule < options_.rules.size(); ++rule) result.push_back(placement_of(op, access, rule));
   return result;
 }
 

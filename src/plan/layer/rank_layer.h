@@ -71,12 +71,18 @@ class RankLayer {
 
  private:
   int split_dim(const ir::Operator& op, std::size_t rule) const;
+  Placement placement_of(const ir::Operator& op, const ir::Access& access, std::size_t rule) const;
+  // FrameworkBehaviour::keeps_gathered_inputs: a sum of gradients that are all Partial is one of whole tensors, and
+  // Partial itself.
+  void add_up_partials();
+  // Whether it is the gradient of `of` that one product made, and Partial over the rule's axis.
+  bool is_part(ir::TensorId gradient, ir::TensorId of, std::size_t rule) const;
   double piece(const ir::Tensor& tensor, double elements) const;
   double divided(double whole, const Placements& placements) const;
 
   const ir::LayerClass& layer_;
   LayerOptions options_;
-  std::vector<std::int8_t> split_dims_;  // by operator and rule
+  std::vector<std::int8_t> split_dims_;  // by operator and rule; -1: none, k_adds_partials: see there
   std::vector<ParameterGroup> mesh_;     // by tensor
   std::vector<Parameter> parameters_;
 };

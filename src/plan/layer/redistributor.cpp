@@ -32,11 +32,15 @@ Arrival Redistributor::bring(ir::TensorId tensor, const Placements& wanted, cons
     now[rule] = wanted[rule];
     if (collective == Collective::none) continue;
     const bool sums = from.kind == Placement::Kind::partial;
-    replaces = replaces || sums;
     const bool host_is_ahead = !options.issues_per_peer;
+    const bool gathers = collective == Collective::all_gather && stays_gathered(tensor, rule, from);
     if (options.behaviour.records_reductions && host_is_ahead && sums && options.groups[rule].axis == Axis::tensor)
       memory_.record(tensor);
-    if (!replaces) writer_.hold(Category::workspace, share * pass_.layer.bytes(tensor, now));
+    if (gathers)
+      memory_.grow(tensor, share * pass_.layer.bytes(tensor, now));
+    else if (!replaces && !sums)
+      writer_.hold(Category::workspace, share * pass_.layer.bytes(tensor, now));
+    replaces = replaces || sums || gathers;
     // A collective starts after all computation issued before it, as collective libraries order themselves, and after
     // the tensor is complete.
     Dependencies after{progress_.computed};
@@ -54,6 +58,14 @@ Arrival Redistributor::bring(ir::TensorId tensor, const Placements& wanted, cons
     progress_.copies.push_back(
         {.tensor = tensor, .placement = wanted, .step = arrival.step, .bytes = share * pass_.layer.bytes(tensor, now)});
   return arrival;
+}
+
+bool Redistributor::stays_gathered(ir::TensorId tensor, std::size_t rule, const Placement& shard) const {
+  const ir::Graph& graph = pass_.graph();
+  const ir::OperatorId producer = graph.producer(tensor);
+  return pass_.options().behaviour.keeps_gathered_inputs && pass_.options().groups[rule].axis == Axis::tensor &&
+         graph.tensor(tensor).dims[shard.dim].name == "sequence" && pass_.storage(tensor) == tensor && producer >= 0 &&
+         at(producer) < graph.forward_count();
 }
 
 void Redistributor::replace(ir::TensorId tensor, const Placements& made, Dependency ready) {

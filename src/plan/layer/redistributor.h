@@ -1,7 +1,8 @@
 // Redistribution: brings a tensor from its placement to the one that a reader needs, by collectives, whole or in
 // pieces, and accounts for the memory that takes. The rules are the table of program/placement.h.
 //
-// Reducing a Partial tensor replaces it. Gathering a Shard makes a copy, which later readers of the same placement use.
+// Reducing a Partial tensor replaces it. Gathering a Shard makes a copy, which later readers of the same placement use,
+// or replaces it too (FrameworkBehaviour::keeps_gathered_inputs); it is then kept as it was gathered.
 // Routed tokens (MoE token exchange) move: their old buffer is freed.
 #pragma once
 
@@ -50,6 +51,8 @@ class Redistributor {
 
  private:
   Arrival bring(ir::TensorId tensor, const Placements& wanted, const Pieces& pieces);
+  // Whether what the layer makes is gathered along the sequence once, for all that read it.
+  bool stays_gathered(ir::TensorId tensor, std::size_t rule, const Placement& shard) const;
   void replace(ir::TensorId tensor, const Placements& made, Dependency ready);
   Dependency move(ir::TensorId tensor, const Placements& wanted);
   Arrival redistribute_by(Collective collective, std::size_t rule, double bytes, const Dependencies& after,

@@ -39,6 +39,12 @@ double TensorMemory::renew(ir::TensorId tensor, double bytes) {
 
 void TensorMemory::let_go(ir::TensorId tensor, double bytes) { writer_.hold_after(buffer(tensor).category, -bytes); }
 
+void TensorMemory::grow(ir::TensorId tensor, double bytes) {
+  Buffer& held = buffer(tensor);
+  writer_.hold(held.category, bytes);
+  held.bytes += bytes;
+}
+
 void TensorMemory::shrink(ir::TensorId tensor, double bytes) {
   Buffer& held = buffer(tensor);
   if (held.bytes <= bytes) return;

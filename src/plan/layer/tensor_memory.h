@@ -24,6 +24,8 @@ class TensorMemory {
   // A second buffer takes the place of the first, whose bytes are returned: they are held until let_go().
   double renew(ir::TensorId tensor, double bytes);
   void let_go(ir::TensorId tensor, double bytes);
+  // A part of a second buffer that will take the place of the first: shrink() then gives that up.
+  void grow(ir::TensorId tensor, double bytes);
   // Does nothing where the buffer is not larger.
   void shrink(ir::TensorId tensor, double bytes);
   void record(ir::TensorId tensor) { buffer(tensor).recorded = true; }

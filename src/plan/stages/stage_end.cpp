@@ -27,6 +27,15 @@ double freed_bytes(const StageParameters& parameters, const PerGroup<double>& up
   return bytes;
 }
 
+// Gradients that a rank holds when it updates.
+std::int64_t held_gradients(const StageParameters& parameters, const PerGroup<double>& updated,
+                            const UnitSettings& settings) {
+  double elements = 0.0;
+  for (const ParameterGroup group : k_all_parameter_groups)
+    elements += settings.gradients_pass_through(group) ? updated[group] : parameters.elements[group];
+  return static_cast<std::int64_t>(elements);
+}
+
 StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> bodies,
                        const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings,
                        const EndRanks& ranks) {
@@ -47,6 +56,11 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
       .tied = {.axis = Axis::pipeline, .size = tied ? 2 : 1, .stride = tied ? ranks.pipeline.stride * kind.apart : 1},
       .tied_bytes = tied ? exchanged_elements(kind, bodies) * gradient_bytes : 0.0,
       .replicated = kind.replicated,
+      .reduction = nullptr,
+      .bucket_elements =
+          treatment.reduces_copies ? settings.bucket_bytes / numerics::bytes_per_element(treatment.reduce) : 0.0,
+      .whole = nullptr,
+      .whole_elements = treatment.whole_gradients ? held_gradients(parameters, updated, settings) : 0,
       .update = nullptr,
       .updated_elements = static_cast<std::int64_t>(sum(updated)),
       .gather = settings.gathers_updated() && settings.copied() && !settings.overlap_parameter_gather,

@@ -1,11 +1,31 @@
 #include "optimizer_step.h"
 
+#include <algorithm>
+
 namespace cairn::plan {
 
 namespace {
 
 bool present(const StepEndOptions& options, ParameterGroup group) {
   return group == ParameterGroup::dense || options.elements[group] > 0.0;
+}
+
+// The operators of a graph one after the other, over so many elements.
+void append_passes(StepWriter& writer, const ir::Graph& graph, double elements) {
+  const loopnest::Interval all{0, static_cast<std::int64_t>(elements)};
+  if (all.end == 0) return;
+  for (const ir::Operator& op : graph.operators())
+    writer.add(Step{.kind = StepKind::compute, .stream = Stream::compute, .term = Term::optimizer, .launches = 1},
+               ir::Shard{.op = &op, .graph = &graph, .box = {all}}, {});
+}
+
+// A bucket of copies of so many gradients, all in one (ReductionKernels).
+double bucket_bytes(const StepEndOptions& options, double elements) {
+  if (options.bucket_elements <= 0.0) return 0.0;
+  double bytes = 0.0;
+  for (const ir::Tensor& tensor : options.reduction->before.tensors())
+    if (tensor.role == ir::Role::gradient) bytes += numerics::bytes_per_element(tensor.format);
+  return bytes * std::min(options.bucket_elements, elements);
 }
 
 // Gradients of one group reduced over the ranks that hold copies, and sent on.
@@ -18,11 +38,17 @@ void reduce_group(StepWriter& writer, const StepEndOptions& options, ParameterGr
     if (reduced) writer.wait(Stream::compute, {entry_of(stream_of(copies.axis))});
     return;
   }
+  const double elements = options.elements[group];
+  const double shard = elements / static_cast<double>(copies.size);
+  const bool copied = reduced && options.bucket_elements > 0.0;
+  if (copied) {
+    writer.hold(Category::gradients, bucket_bytes(options, elements));
+    append_passes(writer, options.reduction->before, elements);
+  }
   Dependency last = writer.computed();
-  const double shard = options.elements[group] / static_cast<double>(copies.size);
   if (copies.size > 1)
     last = writer.transfer(stream_of(copies.axis), options.sync.collective, copies,
-                           options.elements[group] * options.sync.bytes_per_element, {last});
+                           elements * options.sync.bytes_per_element, {last});
   if (replicas.size > 1)
     last = writer.transfer(stream_of(replicas.axis), Collective::all_reduce, replicas,
                            shard * options.sync.bytes_per_element, {last});
@@ -30,6 +56,10 @@ void reduce_group(StepWriter& writer, const StepEndOptions& options, ParameterGr
     last =
         writer.travel({leg(Copy{.lane = Lane::to_host, .bytes = shard * options.sync.onward->gradient_bytes})}, last);
   if (reduced || options.sync.onward) writer.wait(Stream::compute, {last});
+  if (!copied) return;
+  append_passes(writer, options.reduction->after,
+                options.sync.collective == Collective::reduce_scatter ? shard : elements);
+  writer.hold_after(Category::gradients, -bucket_bytes(options, elements));
 }
 
 void reduce_groups(StepWriter& writer, const StepEndOptions& options) {
@@ -107,6 +137,7 @@ Block finalize(const StepEndOptions& options) {
 Block update(const StepEndOptions& options) {
   StepWriter writer("update");
   await_replica(writer, options);
+  if (options.whole != nullptr) append_passes(writer, *options.whole, static_cast<double>(options.whole_elements));
   if (options.freed_bytes > 0.0) writer.hold(Category::gradients, -options.freed_bytes);
   // The optimizer reads the gradients' norm (and, in half precision, whether they are finite) back before it goes on.
   const std::int32_t host =
@@ -131,11 +162,7 @@ void append_parameter_gather(StepWriter& writer, const StepEndOptions& options) 
                         options.elements[group] * options.gather_bytes_per_element, {writer.computed()});
     writer.wait(Stream::compute, {gathered});
   }
-  if (options.narrow != nullptr && options.narrow_elements > 0)
-    for (const ir::Operator& op : options.narrow->operators())
-      writer.add(Step{.kind = StepKind::compute, .stream = Stream::compute, .term = Term::optimizer, .launches = 1},
-                 ir::Shard{.op = &op, .graph = options.narrow, .box = {loopnest::Interval{0, options.narrow_elements}}},
-                 {});
+  if (options.narrow != nullptr) append_passes(writer, *options.narrow, static_cast<double>(options.narrow_elements));
   if (options.maxima_bytes > 0.0)
     for (const Group& group : {options.tensor, options.sync.copies[ParameterGroup::dense]}) {
       if (group.size == 1) continue;

@@ -3,6 +3,7 @@
 
 #include "cairn/plan/layer.h"
 #include "cairn/plan/strategy.h"
+#include "parameter_update.h"
 #include "step_writer.h"
 #include "vocabulary.h"
 
@@ -19,6 +20,10 @@ struct StepEndOptions {
   // Another stage holds a copy of this one (Chimera): gradients are reduced over the data axis in update(), after the
   // copy reports that its backward passes have ended.
   bool replicated = false;
+  const ReductionKernels* reduction = nullptr;
+  double bucket_elements = 0.0;      // of a bucket of copies that are reduced; 0: none is copied
+  const ir::Graph* whole = nullptr;  // passes over all gradients, before an update on the device
+  std::int64_t whole_elements = 0;
   const ir::Graph* update = nullptr;
   std::int64_t updated_elements = 0;
   bool gather = false;  // parameters are gathered over the ranks that hold copies, after the update

@@ -37,6 +37,12 @@ class Builder {
           ir::Access{.tensor = use.tensor, .projection = {loopnest::Affine::of(dim)}, .mode = use.mode});
     graph_.add_operator(std::move(op));
   }
+  void norms(const ParameterTreatment& treatment, ir::TensorId gradient) {
+    for (int read = 0; read < treatment.gradient_reads; ++read) pass("gradient_norm", 2.0, {{gradient, Mode::read}});
+  }
+  void scale(const ParameterTreatment& treatment, ir::TensorId gradient) {
+    if (treatment.gradient_scale) pass("gradient_scale", 1.0, {{gradient, Mode::read}, {gradient, Mode::write}});
+  }
   ir::Graph finish() { return std::move(graph_); }
 
  private:
@@ -117,8 +123,8 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
   ir::TensorId gradient = builder.tensor("gradient", treatment.gradients);
   const ir::TensorId parameter = builder.tensor("parameter", treatment.parameters);
   const ir::TensorId master = treatment.master ? builder.tensor("master", wide) : parameter;
-  for (int read = 0; read < treatment.gradient_reads; ++read)
-    builder.pass("gradient_norm", 2.0, {{gradient, Mode::read}});
+  const bool own = !treatment.whole_gradients;
+  if (own) builder.norms(treatment, gradient);
   if (treatment.gradient_copy && numerics::bits_per_element(treatment.gradients) < numerics::bits_per_element(wide)) {
     if (treatment.gradient_join) {
       const ir::TensorId joined = builder.tensor("joined gradient", treatment.gradients, ir::Role::gradient);
@@ -129,7 +135,7 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
     builder.pass("gradient_copy", 1.0, {{gradient, Mode::read}, {copy, Mode::write}});
     gradient = copy;
   }
-  if (treatment.gradient_scale) builder.pass("gradient_scale", 1.0, {{gradient, Mode::read}, {gradient, Mode::write}});
+  if (own) builder.scale(treatment, gradient);
   constexpr double k_factor_flops = 4.0;  // a square, added to the sums of its row and of its column
   if (treatment.factored_moment) builder.pass("factored_moment", k_factor_flops, {{gradient, Mode::read}});
   // Reading and writing one tensor are two accesses of it.
@@ -147,6 +153,35 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
       builder.pass("parameter_write", 1.0, {{parameter, Mode::write}});
   }
   return builder.finish();
+}
+
+ir::Graph whole_gradient_passes(const ParameterTreatment& treatment) {
+  Builder builder;
+  if (!treatment.whole_gradients) return builder.finish();
+  const ir::TensorId gradient = builder.tensor("gradient", treatment.gradients);
+  builder.scale(treatment, gradient);
+  builder.norms(treatment, gradient);
+  return builder.finish();
+}
+
+ReductionKernels reduction_kernels(const ParameterTreatment& treatment) {
+  Builder before, after;
+  if (!treatment.reduces_copies) return {.before = before.finish(), .after = after.finish()};
+  const bool casts = treatment.reduce != treatment.gradients;
+  const ir::TensorId gradient = before.tensor("gradient", treatment.gradients);
+  const ir::TensorId joined = before.tensor("bucket", treatment.gradients, ir::Role::gradient);
+  before.pass("bucket.join", 0.0, {{gradient, Mode::read}, {joined, Mode::write}});
+  before.pass("bucket.divide", 1.0, {{joined, Mode::read}, {joined, Mode::write}});
+  const ir::TensorId summed = after.tensor("summed bucket", treatment.gradients);
+  if (casts) {
+    const ir::TensorId sent = before.tensor("bucket on the wire", treatment.reduce, ir::Role::gradient);
+    before.pass("bucket.cast", 0.0, {{joined, Mode::read}, {sent, Mode::write}});
+    const ir::TensorId received = after.tensor("bucket on the wire", treatment.reduce);
+    after.pass("bucket.cast_back", 0.0, {{received, Mode::read}, {summed, Mode::write}});
+  }
+  const ir::TensorId reduced = after.tensor("gradient", treatment.gradients);
+  after.pass("bucket.copy_out", 0.0, {{summed, Mode::read}, {reduced, Mode::write}});
+  return {.before = before.finish(), .after = after.finish()};
 }
 
 ir::Graph narrow_copies(const ParameterTreatment& treatment) {
@@ -204,6 +239,7 @@ ir::Graph reduction_kernels(const ParameterTreatment& treatment, const Framework
 ir::Graph host_parameter_update(ParameterTreatment treatment) {
   treatment.gradient_reads = 0;
   treatment.separate_kernels = false;
+  treatment.whole_gradients = false;
   if (treatment.gradient_copy && treatment.master) treatment.gradients = *treatment.master;
   return parameter_update(treatment);
 }

@@ -20,9 +20,29 @@ namespace cairn::plan {
 // _single_tensor_adamw, 2023.
 ir::Graph parameter_update(const ParameterTreatment& treatment);
 // The same by the host's cores, the update in one pass. The norm was taken on the device, where a framework that updates
-// from wide gradients has widened them, too: what is left are passes over host memory, with the parameters that go back
-// written last.
+// from wide gradients has widened them, too: what is left are passes over host memory, a multiplication of its gradients
+// among them, with the parameters that go back written last.
 ir::Graph host_parameter_update(ParameterTreatment treatment);
+
+// What goes over all gradients of a rank before the update of its share (ParameterTreatment::whole_gradients), in the
+// same form: the multiplication by the loss scale and the reads of the norm. Empty where the update has them.
+ir::Graph whole_gradient_passes(const ParameterTreatment& treatment);
+
+// What reducing copies of gradients takes beside the collective, in the same form: they are joined in a bucket, divided
+// by the number of ranks and cast to the format on the wire; the sum is cast back and copied to each gradient's tensor.
+// Per gradient of g bytes, r on the wire,
+//   before   2 g + 2 g + (g + r)
+//   after    (r + g) + 2 g
+// without the casts where both formats are one: 24 bytes of bf16 gradients reduced in fp32. A bucket holds g + r bytes
+// per gradient from the one to the other.
+// Source: Aleph-Alpha/scaling core/optimizer/allreduce.py, allreduce_bucket, allreduce_tensor_in_float32 and
+// allreduce_and_copy, 2024.
+struct ReductionKernels {
+  ir::Graph before;
+  ir::Graph after;
+};
+// Empty where gradients are reduced in place.
+ReductionKernels reduction_kernels(const ParameterTreatment& treatment);
 
 // Narrow copies of weights from the stored parameters, in the same form: one operator or, with a maximum to find first,
 // two. Empty where there are none to make.

@@ -23,8 +23,8 @@ class StepEnds {
   };
 
   StepEnds(const ParameterTreatment& treatment, PassStore& passes);
-  // `kept_bytes`: of offloaded parameters, on the device all the same. `options.update` and `options.narrow` are filled
-  // in.
+  // `kept_bytes`: of offloaded parameters, on the device all the same. The graphs of `options` are
+  // filled in.
   const Entry& of(StepEndOptions options, const Offload& offload, double kept_bytes);
   // The same for all stages.
   const Pass* await_replica();
@@ -43,6 +43,8 @@ class StepEnds {
   PassStore& passes_;
   double state_bytes_;      // per element: master copy and moments
   double parameter_bytes_;  // per element
+  ReductionKernels reduction_;
+  ir::Graph whole_;
   ir::Graph update_;
   ir::Graph narrow_;
   ir::Graph host_update_;
