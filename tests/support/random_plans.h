@@ -54,9 +54,6 @@ inline plan::ParameterTreatment random_treatment(core::Random& random) {
   treatment.gradient_join = coin(random);
   treatment.gradient_scale = coin(random);
   treatment.separate_parameter_copy = coin(random);
-  // Of what came later, so that all else stays as it was drawn.
-  constexpr std::uint64_t k_seeds = 1'000'000;
-  core::Random copy = random, later(copy.below(k_seeds));
   treatment.separate_kernels = coin(later);
   treatment.whole_gradients = coin(later);
   treatment.reduces_copies = coin(later);
