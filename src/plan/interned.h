@@ -31,28 +31,19 @@ struct KeyHash {
 
 // Numbers distinct keys from 1 on; equal keys have equal numbers. Successive plans often agree in a key, so the last
 // one is compared first.
-template <class Key, class Hash = KeyHash>
+template <class Key>
 class Interned {
  public:
   std::int32_t of(const Key& key) {
     if (last_.key != nullptr && *last_.key == key) return last_.number;
     if (2 * (keys_.size() + 1) > slots_.size()) grow();
-    const auto hash = static_cast<std::uint32_t>(Hash()(key));
+    const auto hash = static_cast<std::uint32_t>(key.hash());
     Slot& slot = slots_[place(hash, [&](const Key& known) { return known == key; })];
     if (slot.key == nullptr) {
       keys_.push_back(key);
       slot = {.key = &keys_.back(), .hash = hash, .number = static_cast<std::int32_t>(keys_.size())};
     }
     last_ = slot;
-    return slot.number;
-  }
-  // Of a key that has one; else 0.
-  std::int32_t find(const Key& key) {
-    if (last_.key != nullptr && *last_.key == key) return last_.number;
-    if (slots_.empty()) return 0;
-    const Slot& slot =
-        slots_[place(static_cast<std::uint32_t>(Hash()(key)), [&](const Key& known) { return known == key; })];
-    if (slot.key != nullptr) last_ = slot;
     return slot.number;
   }
   const Key& key(std::int32_t number) const { return keys_[static_cast<std::size_t>(number) - 1]; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,6 @@
 #include "stages/side_passes.h"
 #include "stages/stage_end.h"
 #include "strategy/strategy_check.h"
-#include "strategy/structure_hash.h"
 
 namespace cairn::plan {
 
@@ -49,25 +49,19 @@ class Lowering::Implementation {
     if (settings.apply() && recomputes_in_groups(strategy))
       throw wrong("recompute", "layers that move their parameters or activations cannot recompute in groups",
                   "use method: block, or groups of 1");
+    const StagePartition& partition = partition_of(pipeline);
     const Moves& moves = moves_of(settings);
     const Plan plan{
-        .program = pipeline.program,
         .schedule = entry,
-        .partition = partition_of(pipeline),
         .layers = layers_of(pipeline, strategy.offload.activations == Home::device),
         .messages = messages_of(pipeline, strategy.overlap_sends),
         .moves = moves,
         .end = end_keys_.of({.settings = moves.settings,
                              .ranks = {.tensor = pipeline.tensor, .pipeline = pipeline.sharing_parameters}})};
-    // What these look up lies anywhere; both is fetched at once.
-    courses_.prefetch(plan.course());
-    ends_of_partitions_.prefetch(plan.ends());
-    Program& program = plan.program;
-    program.course = &course_of(plan);
-    const PartitionEnd& end = end_of(plan);
-    program.end = end.passes;
-    program.kinds = end.stages;
-    return program;
+    for (const std::int32_t kind : partition.kinds) prefetch(kind, plan);
+    program_.kinds.resize(partition.kinds.size());
+    for (std::size_t i = 0; i < partition.kinds.size(); ++i) fill(program_.kinds[i], partition.kinds[i], plan);
+    return program_;
   }
 
   void use_schedule(const Structure& structure, std::shared_ptr<const pipeline::Schedule> schedule) {
@@ -86,11 +80,9 @@ class Lowering::Implementation {
  private:
   // What follows from the structure of a strategy alone.
   struct Pipeline {
-    const Structure* structure = nullptr;
     const ScheduleEntry* schedule = nullptr;
     const StagePartition* partition = nullptr;  // once it is asked for
-    StageDistances distances = {};
-    PerGroup<Group> copies = {};  // ranks that hold the same parameters
+    PerGroup<Group> copies = {};                // ranks that hold the same parameters
     Group tensor = {};
     Group sharing_parameters = {};  // stages, where layers of several share some
     LayerKey layer = {};
@@ -98,13 +90,12 @@ class Lowering::Implementation {
     // overlap.
     std::array<std::int32_t, 2> layers = {};
     std::array<std::int32_t, 2> messages = {};
-    Program program = {};  // of the last plan
   };
 
-  // Many plans have the same: a search tries all that is exchanged with every pipeline.
+  // Of plans in a row many have the same: a search tries all that is exchanged before it looks at another pipeline.
   Pipeline& pipeline_of(const Structure& structure) {
-    if (const std::int32_t known = structures_.find(structure); known > 0)
-      return pipelines_[static_cast<std::size_t>(known) - 1];
+    if (structure_ && *structure_ == structure) return pipeline_;
+    structure_.reset();
     check_.check(structure);
     if (layers_.has_experts()) check_expert_mesh(structure);
     if (sequence_ % structure.context != 0)
@@ -113,28 +104,28 @@ class Lowering::Implementation {
     const ScheduleEntry& entry = schedules_.of(structure);
     check_stages(structure, entry.schedule->chain_length);
     const Meshes meshes = meshes_of(structure);
-    const StageDistances distances = stage_distances(meshes.dense.group(Axis::pipeline), domain_);
-    Pipeline made{.schedule = &entry,
-                  .distances = distances,
-                  .copies = copies_of(meshes, entry, distances),
-                  .tensor = meshes.dense.group(Axis::tensor),
-                  .sharing_parameters = partitioner_.shares_parameters() ? meshes.dense.group(Axis::pipeline)
-                                                                         : Group{.axis = Axis::pipeline},
-                  .layer = layer_key_of(structure, meshes)};
-    made.program.mesh = meshes.dense;
-    made.program.expert_mesh = meshes.experts;
-    made.program.schedule = entry.schedule;
-    made.program.order = entry.order;
-    made.program.has_model_copies = entry.model_copies.whole;
-    made.structure = &structures_.key(structures_.of(structure));
-    return pipelines_.emplace_back(std::move(made));
+    distances_ = stage_distances(meshes.dense.group(Axis::pipeline), domain_);
+    pipeline_ = {.schedule = &entry,
+                 .partition = nullptr,
+                 .copies = copies_of(meshes, entry),
+                 .tensor = meshes.dense.group(Axis::tensor),
+                 .sharing_parameters = partitioner_.shares_parameters() ? meshes.dense.group(Axis::pipeline)
+                                                                        : Group{.axis = Axis::pipeline},
+                 .layer = layer_key_of(structure, meshes)};
+    program_.mesh = meshes.dense;
+    program_.expert_mesh = meshes.experts;
+    program_.schedule = entry.schedule;
+    program_.order = entry.order;
+    program_.has_model_copies = entry.model_copies.whole;
+    structure_ = structure;
+    return pipeline_;
   }
 
   const StagePartition& partition_of(Pipeline& pipeline) {
     if (pipeline.partition != nullptr) return *pipeline.partition;
-    pipeline.partition = &partitioner_.of(*pipeline.structure, *pipeline.schedule, pipeline.distances.stages_in_domain);
-    pipeline.program.pass_order = pipeline.partition->pass_order;
-    pipeline.program.kind_of_stage = pipeline.partition->kind_of_stage;
+    pipeline.partition = &partitioner_.of(*structure_, *pipeline.schedule, distances_.stages_in_domain);
+    program_.pass_order = pipeline.partition->pass_order;
+    program_.kind_of_stage = pipeline.partition->kind_of_stage;
     return *pipeline.partition;
   }
   std::int32_t layers_of(Pipeline& pipeline, bool shares_inputs) {
@@ -145,12 +136,12 @@ class Lowering::Implementation {
   std::int32_t messages_of(Pipeline& pipeline, bool overlap_sends) {
     std::int32_t& number = pipeline.messages[overlap_sends ? 1 : 0];
     if (number == 0)
-      number = message_keys_.of(
-          message_key(pipeline.structure->chunks, overlap_sends, behaviour_, pipeline.tensor, pipeline.distances));
+      number =
+          message_keys_.of(message_key(structure_->chunks, overlap_sends, behaviour_, pipeline.tensor, distances_));
     return number;
   }
 
-  PerGroup<Group> copies_of(const Meshes& meshes, const ScheduleEntry& entry, const StageDistances& distances) const {
+  PerGroup<Group> copies_of(const Meshes& meshes, const ScheduleEntry& entry) const {
     PerGroup<Group> copies;
     copies[ParameterGroup::dense] = meshes.dense.group(Axis::data, Axis::context);
     copies[ParameterGroup::expert] = meshes.experts.group(Axis::expert_data);
@@ -159,28 +150,17 @@ class Lowering::Implementation {
       throw wrong("order", "puts the ranks of cp and dp apart, and the schedule has stages that hold copies besides",
                   "let cp and dp stand side by side");
     for (const ParameterGroup group : k_all_parameter_groups)
-      copies[group] = over_replicas(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline), distances);
+      copies[group] = over_replicas(copies[group], entry.model_copies, meshes.dense.group(Axis::pipeline));
     return copies;
   }
 
   // Numbers of PassMoves: of plain passes, of first forward passes (gather), of last backward passes (reduce); the
-  // latter two equal `plain` where these passes move nothing more. Then the number of these three, and that of
-  // UnitSettings.
+  // latter two equal `plain` where these passes move nothing more. And the number of UnitSettings.
   struct Moves {
     std::int32_t plain = 0;
     std::int32_t gather = 0;
     std::int32_t reduce = 0;
-    std::int32_t all = 0;
     std::int32_t settings = 0;
-  };
-
-  // Those three.
-  struct MoveTriple {
-    std::int32_t plain = 0;
-    std::int32_t gather = 0;
-    std::int32_t reduce = 0;
-    friend bool operator==(const MoveTriple&, const MoveTriple&) = default;
-    std::size_t hash() const { return core::Hash::of(plain, gather, reduce); }
   };
 
   struct EndKey {
@@ -192,29 +172,16 @@ class Lowering::Implementation {
 
   // The lowering under way: numbers of keys.
   struct Plan {
-    Program& program;
     const ScheduleEntry& schedule;
-    const StagePartition& partition;
     std::int32_t layers = 0;    // BodyKey
     std::int32_t messages = 0;  // MessageKey
     Moves moves;
     std::int32_t end = 0;  // EndKey
 
-    // Indices of the tables of what all stages run before the end of a step, of one part of it, of their ends, of passes
-    // of a virtual stage, of its layers, and of the end of a kind of stage.
-    Numbers course() const {
-      return {layers, messages, schedule.exchanges ? moves.settings : moves.all, partition.number};
-    }
-    Numbers set(std::int32_t moved) const { return {layers, messages, moved, partition.number}; }
-    Numbers ends() const { return {layers, end, partition.number}; }
+    // Indices of the tables of passes of a virtual stage, of its layers, and of the end of a kind of stage.
     Numbers passes(std::int32_t moved, std::int32_t stage) const { return {layers, messages, moved, stage}; }
     Numbers body(std::int32_t stage) const { return {layers, stage}; }
     Numbers end_of(std::int32_t kind) const { return {layers, end, kind}; }
-  };
-  // How all stages of a partition end a step.
-  struct PartitionEnd {
-    const PassSet* passes = nullptr;
-    std::vector<Stage> stages;  // by kind
   };
   using PassPair = std::array<const Pass*, 2>;  // forward and backward, or input and weight gradient
 
@@ -230,7 +197,6 @@ class Lowering::Implementation {
       if (settings.gathers_in_passes()) moves.gather = move_keys_.of({parameter_gather(settings)});
       if (settings.reduces_in_passes()) moves.reduce = move_keys_.of({gradient_sync(settings)});
     }
-    moves.all = triples_.of({.plain = moves.plain, .gather = moves.gather, .reduce = moves.reduce});
     return moves_.emplace_back(moves);
   }
 
@@ -242,6 +208,18 @@ class Lowering::Implementation {
 
   Meshes meshes_of(const Structure& structure) const {
     return {.dense = mesh(structure), .experts = layers_.has_experts() ? expert_mesh(structure) : Mesh{}};
+  }
+
+  // What fill() looks up lies anywhere; all of it is fetched at once.
+  void prefetch(std::int32_t number, const Plan& plan) const {
+    const Moves& moves = plan.moves;
+    stage_ends_.prefetch(plan.end_of(number));
+    for (const std::int32_t stage : partitioner_.kind(number).virtual_stages) {
+      pairs_.prefetch(plan.passes(moves.plain, stage));
+      if (moves.gather != moves.plain) pairs_.prefetch(plan.passes(moves.gather, stage));
+      if (moves.reduce != moves.plain && moves.reduce != moves.gather)
+        pairs_.prefetch(plan.passes(moves.reduce, stage));
+    }
   }
 
   // What side rows move is theirs alone.
@@ -263,106 +241,65 @@ class Lowering::Implementation {
                   "offload activations only, or use breadth-first with zero: 3");
   }
 
-  const Course& course_of(const Plan& plan) {
-    const Course*& slot = courses_.of(plan.course());
-    if (slot != nullptr) return *slot;
-    Course& made = all_courses_.emplace_back();
-    made.id = static_cast<std::int32_t>(all_courses_.size()) - 1;
-    const auto set = [&](PassPart part, std::int32_t moved) {
-      made.sets[static_cast<std::size_t>(part)] = &set_of(part, moved, plan);
+  void fill(Stage& stage, std::int32_t number, const Plan& plan) {
+    const StageKind& kind = partitioner_.kind(number);
+    const StageEnd& end = this->end(number, plan);
+    __builtin_prefetch(&end);
+    stage.body_layers = kind.body_layers;
+    const PassLayout& layout = program_.layout();
+    stage.passes.resize(static_cast<std::size_t>(layout.size()));
+    const auto pass = [&](PassKind what, std::int32_t chunk, bool special) -> const Pass*& {
+      return stage.passes[static_cast<std::size_t>(layout.slot({.kind = what, .chunk = chunk, .special = special}))];
     };
-    set(PassPart::plain, plan.moves.plain);
-    set(PassPart::first, plan.moves.gather);
-    set(PassPart::last, plan.moves.reduce);
-    if (plan.program.layout().sides())
-      set(PassPart::beside, plan.schedule.exchanges ? plan.moves.settings : plan.moves.plain);
-    plan.program.course = &made;
-    made.memory = plan.program.memory_before_ends();
-    return *(slot = &made);
-  }
-
-  // `moved`: the number of a PassMoves; of UnitSettings where side rows exchange.
-  const PassSet& set_of(PassPart part, std::int32_t moved, const Plan& plan) {
-    const PassSet*& set = sets_[static_cast<std::size_t>(part)].of(plan.set(moved));
-    if (set == nullptr)
-      set = stored(part, plan, [&](std::int32_t kind, auto pass) { fill(part, moved, kind, plan, pass); });
-    return *set;
-  }
-
-  // `fill(kind, pass)` sets the passes of a kind of stage: `pass(key)` is the place of one.
-  template <class Fill>
-  const PassSet* stored(PassPart part, const Plan& plan, Fill fill) {
-    const PassLayout& layout = plan.program.layout();
-    PassSet set;
-    set.id = static_cast<std::int32_t>(all_sets_.size());
-    set.passes.resize(plan.partition.kinds.size() * layout.width(part));
-    const Pass** passes = set.passes.data();
-    for (const std::int32_t kind : plan.partition.kinds) {
-      fill(kind, [&](const PassKey& key) -> const Pass*& {
-        return passes[static_cast<std::size_t>(layout.slot(key)) - layout.begin(part)];
-      });
-      passes += layout.width(part);
-    }
-    for (const Pass* pass : set.passes) set.profiles.push_back(pass->profile);
-    return &all_sets_.emplace_back(std::move(set));
-  }
-
-  template <class Place>
-  void fill(PassPart part, std::int32_t moved, std::int32_t number, const Plan& plan, Place pass) {
+    const Moves& moves = plan.moves;
     const bool whole = plan.schedule.whole_backwards;
-    const bool splits = plan.program.layout().splits();
-    const std::vector<std::int32_t>& stages = partitioner_.kind(number).virtual_stages;
-    for (std::int32_t chunk = 0; chunk < plan.program.layout().chunks(); ++chunk) {
-      const std::int32_t at = stages[static_cast<std::size_t>(chunk)];
-      if (part == PassPart::beside) {
-        std::int32_t kind = static_cast<std::int32_t>(PassKind::fetch);
-        for (const Pass* each : side(moved, at, plan))
-          pass({.kind = static_cast<PassKind>(kind++), .chunk = chunk}) = each;
-        continue;
-      }
-      const bool special = part != PassPart::plain;
-      const bool forward = part != PassPart::last;
-      const bool backward = part != PassPart::first;
-      const PassPair pair = passes(moved, at, forward, backward && whole, plan);
-      if (forward) pass({.kind = PassKind::forward, .chunk = chunk, .special = special}) = pair[0];
-      if (!backward) continue;
-      pass({.kind = PassKind::backward, .chunk = chunk, .special = special}) = whole ? pair[1] : passes_.nothing();
-      if (!splits) continue;
-      const PassPair parts = halves(moved, at, plan);
-      pass({.kind = PassKind::weight_gradient, .chunk = chunk, .special = special}) = parts[1];
-      if (special) continue;
-      for (const bool either : {false, true})
-        pass({.kind = PassKind::input_gradient, .chunk = chunk, .special = either}) = parts[0];
+    for (std::int32_t chunk = 0; chunk < layout.chunks(); ++chunk) {
+      const std::int32_t at = kind.virtual_stages[static_cast<std::size_t>(chunk)];
+      const PassPair plain = passes(moves.plain, at, true, whole, plan);
+      PassPair special = plain;
+      if (moves.gather != moves.plain)
+        special[0] = passes(moves.gather, at, true, whole && moves.reduce == moves.gather, plan)[0];
+      if (whole && moves.reduce != moves.plain)
+        special[1] = passes(moves.reduce, at, moves.reduce == moves.gather, true, plan)[1];
+      pass(PassKind::forward, chunk, false) = plain[0];
+      pass(PassKind::forward, chunk, true) = special[0];
+      pass(PassKind::backward, chunk, false) = whole ? plain[1] : passes_.nothing();
+      pass(PassKind::backward, chunk, true) = whole ? special[1] : passes_.nothing();
+      for (const Pass* each : {plain[0], plain[1], special[0], special[1]}) __builtin_prefetch(each);
+      if (!layout.splits()) continue;
+      const PassPair parts = halves(moves.plain, at, plan);
+      pass(PassKind::input_gradient, chunk, false) = pass(PassKind::input_gradient, chunk, true) = parts[0];
+      pass(PassKind::weight_gradient, chunk, false) = parts[1];
+      pass(PassKind::weight_gradient, chunk, true) =
+          moves.reduce != moves.plain ? halves(moves.reduce, at, plan)[1] : parts[1];
     }
+    if (layout.sides()) fill_side(stage, kind, plan);
+    pass(PassKind::finalize, 0, false) = end.finalize;
+    pass(PassKind::update, 0, false) = end.update;
+    for (const Pass* each : {end.finalize, end.update}) __builtin_prefetch(each);
+    if (layout.awaits()) pass(PassKind::await, 0, false) = ends_.await_replica();
+    stage.resident = end.bytes.device;
+    stage.held = end.held;
+    stage.host_bytes = end.bytes.host;
+    stage.storage_bytes = end.bytes.storage;
+    stage.activations_on_drives = settings_keys_.key(plan.moves.settings).offload.activations == Home::storage;
   }
 
-  const PartitionEnd& end_of(const Plan& plan) {
-    std::unique_ptr<PartitionEnd>& slot = ends_of_partitions_.of(plan.ends());
-    if (slot) return *slot;
-    auto made = std::make_unique<PartitionEnd>();
-    made->passes = stored(PassPart::end, plan, [&](std::int32_t kind, auto pass) {
-      const StageEnd& end = this->end(kind, plan);
-      pass({.kind = PassKind::finalize}) = end.finalize;
-      pass({.kind = PassKind::update}) = end.update;
-      if (plan.program.layout().awaits()) pass({.kind = PassKind::await}) = ends_.await_replica();
-      made->stages.push_back(
-          {.resident = end.bytes.device,
-           .held = end.held,
-           .host_bytes = end.bytes.host,
-           .storage_bytes = end.bytes.storage,
-           .activations_on_drives = settings_keys_.key(plan.moves.settings).offload.activations == Home::storage,
-           .body_layers = partitioner_.kind(kind).body_layers});
-    });
-    return *(slot = std::move(made));
-  }
-
-  const SidePasses::Passes& side(std::int32_t moved, std::int32_t stage, const Plan& plan) {
-    const bool exchanges = plan.schedule.exchanges;
-    SidePasses::Passes& made = (exchanges ? exchange_passes_ : copy_passes_).of(plan.passes(moved, stage));
-    if (made.front() == nullptr)
-      made = exchanges ? side_.of_parameters(body(stage, plan), settings_keys_.key(moved))
-                       : side_.of_activations(*passes(moved, stage, true, false, plan)[0]);
-    return made;
+  void fill_side(Stage& stage, const StageKind& kind, const Plan& plan) {
+    const PassLayout& layout = program_.layout();
+    for (std::int32_t chunk = 0; chunk < layout.chunks(); ++chunk) {
+      const std::int32_t at = kind.virtual_stages[static_cast<std::size_t>(chunk)];
+      const auto slot = [&](PassKind what) {
+        return static_cast<std::size_t>(layout.slot({.kind = what, .chunk = chunk}));
+      };
+      const bool exchanges = plan.schedule.exchanges;
+      SidePasses::Passes& made = exchanges ? exchange_passes_.of(plan.passes(plan.moves.settings, at))
+                                           : copy_passes_.of(plan.passes(plan.moves.plain, at));
+      if (made.front() == nullptr)
+        made = exchanges ? side_.of_parameters(body(at, plan), settings_keys_.key(plan.moves.settings))
+                         : side_.of_activations(*stage.passes[slot(PassKind::forward)]);
+      std::copy(made.begin(), made.end(), stage.passes.begin() + static_cast<std::ptrdiff_t>(slot(PassKind::fetch)));
+    }
   }
 
   // `moved`: the number of a PassMoves.
@@ -391,22 +328,21 @@ class Lowering::Implementation {
 
   // The ranks that hold copies of a stage's parameters where other stages (model copies) hold them as well: one row for
   // each stage of a replica group. The rows lie as far apart as in the replica group that is spread over most domains.
-  Group over_replicas(Group ranks, const ReplicaGroups& replicas, const Group& pipeline,
-                      const StageDistances& distances) const {
+  Group over_replicas(Group ranks, const ReplicaGroups& replicas, const Group& pipeline) const {
     ranks.rows = std::ssize(replicas.groups.front());
     ranks.size *= ranks.rows;
     ranks.apart = pipeline.stride * (pipeline.size / ranks.rows);
-    const std::int64_t together = rows_in_domain(replicas, distances);
+    const std::int64_t together = rows_in_domain(replicas);
     if (together < ranks.rows) ranks.apart = std::max(ranks.apart, (domain_ + together - 1) / together);
     return ranks;
   }
 
-  std::int64_t rows_in_domain(const ReplicaGroups& replicas, const StageDistances& distances) const {
+  std::int64_t rows_in_domain(const ReplicaGroups& replicas) const {
     std::int64_t fewest = std::ssize(replicas.groups.front());
     for (const std::vector<std::int32_t>& group : replicas.groups) {
       std::map<std::int64_t, std::int64_t> stages;  // by domain
       std::int64_t most = 0;
-      for (const std::int32_t stage : group) most = std::max(most, ++stages[stage / distances.stages_in_domain]);
+      for (const std::int32_t stage : group) most = std::max(most, ++stages[stage / distances_.stages_in_domain]);
       fewest = std::min(fewest, most);
     }
     return fewest;
@@ -436,14 +372,14 @@ class Lowering::Implementation {
   ScheduleCache schedules_;
   StagePartitioner partitioner_;
   std::int64_t domain_;
-  Interned<Structure, StructureHash> structures_;
-  core::BlockDeque<Pipeline> pipelines_;  // by number of the structure
+  StageDistances distances_;            // of the plan under way
+  std::optional<Structure> structure_;  // that pipeline_ follows from
+  Pipeline pipeline_;
   Interned<BodyKey> body_keys_;
   Interned<MessageKey> message_keys_;
   Interned<UnitSettings> settings_keys_;
   Interned<PassMoves> move_keys_;
   Interned<EndKey> end_keys_;
-  Interned<MoveTriple> triples_;
   std::vector<Moves> moves_;  // by number of UnitSettings
   PassStore passes_;
   PassAssembly assembly_;
@@ -457,11 +393,7 @@ class Lowering::Implementation {
   Remembered<SidePasses::Passes> copy_passes_;      // likewise, of plain passes
   Remembered<const StageEnd*> stage_ends_;          // by Plan::end_of
   core::BlockDeque<StageEnd> all_ends_;
-  std::array<Remembered<const PassSet*>, k_pass_parts> sets_;     // by part, by Plan::set; not of the end
-  Remembered<std::unique_ptr<PartitionEnd>> ends_of_partitions_;  // by Plan::ends
-  Remembered<const Course*> courses_;                             // by Plan::course
-  core::BlockDeque<PassSet> all_sets_;
-  core::BlockDeque<Course> all_courses_;
+  Program program_;
 };
 
 Lowering::Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreatment treatment, std::int64_t domain,

@@ -269,11 +269,6 @@ PassOrder PassOrder::of(const pipeline::Schedule& schedule, const pipeline::Swee
   for (std::int32_t device = 0; device < schedule.stages; ++device) {
     result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
     append_stretches(result.row(device), nothing, result.stretches);
-    const auto ends = [&](const Stretch& stretch) {
-      return result.layout.is_end(stretch.slot) || (stretch.then != nothing && result.layout.is_end(stretch.then));
-    };
-    const auto first = std::find_if(result.stretches.begin() + result.row_begin.back(), result.stretches.end(), ends);
-    result.row_ends.push_back(static_cast<std::int32_t>(first - result.stretches.begin()));
   }
   result.row_begin.push_back(static_cast<std::int32_t>(result.stretches.size()));
   return result;

@@ -28,54 +28,6 @@ Stream stream_of(Axis axis) {
   return Stream::tensor;
 }
 
-namespace {
-
-// `profile(slot)`: of the pass in a slot; of nothing where the slot is the layout's size.
-template <class Profile>
-MemoryProfile over(std::span<const PassOrder::Stretch> stretches, MemoryProfile before, Profile profile) {
-  for (const PassOrder::Stretch& stretch : stretches)
-    before = then(before, repeated(then(profile(stretch.slot), profile(stretch.then)), stretch.times));
-  return before;
-}
-
-}  // namespace
-
-std::vector<MemoryProfile> Program::memory_before_ends() const {
-  const auto slots = static_cast<std::size_t>(layout().size());
-  const std::size_t distinct = set(PassPart::plain).passes.size() / layout().width(PassPart::plain);
-  // By kind of stage and slot, and nothing.
-  std::vector<MemoryProfile> profiles(distinct * (slots + 1));
-  for (const PassPart part : k_all_pass_parts) {
-    const std::size_t width = layout().width(part);
-    for (std::size_t kind = 0; kind < distinct && width > 0 && part != PassPart::end; ++kind)
-      std::copy_n(set(part).profiles.data() + kind * width, width,
-                  profiles.data() + kind * (slots + 1) + layout().begin(part));
-  }
-  std::vector<MemoryProfile> result;
-  result.reserve(stages());
-  for (std::size_t stage = 0; stage < stages(); ++stage)
-    result.push_back(over(
-        pass_order->before_ends(stage), {},
-        [passes = profiles.data() + kind_of_stage[stage] * (slots + 1)](std::uint16_t slot) { return passes[slot]; }));
-  return result;
-}
-
-MemoryProfile Program::memory(std::size_t stage) const {
-  return over(pass_order->from_ends(stage), course->memory[stage], [&](std::uint16_t slot) {
-    if (slot == layout().size()) return MemoryProfile{};
-    const PassPart part = layout().part(slot);
-    return set(part).profiles[kind_of_stage[stage] * layout().width(part) + slot - layout().begin(part)];
-  });
-}
-
-std::vector<const Pass*> Program::passes() const {
-  std::vector<const Pass*> result;
-  for (std::size_t kind = 0; kind < kinds.size(); ++kind)
-    for (std::size_t slot = 0; slot < static_cast<std::size_t>(layout().size()); ++slot)
-      result.push_back(&pass_of_kind(kind, slot));
-  return result;
-}
-
 std::string_view name(Lane lane) {
   constexpr std::array<std::string_view, 4> k_names{"to device", "to host", "read from storage", "write to storage"};
   return k_names[static_cast<std::size_t>(lane)];

@@ -89,8 +89,9 @@ void trace(const program::Block& block, Traced& traced) {
 
 Traced traced(const experiment::Job& job) {
   Traced result;
-  for (const program::Pass* pass : job.program().passes())
-    for (const program::BlockRun& run : pass->runs) trace(*run.block, result);
+  for (const program::Stage& stage : job.program().kinds)
+    for (const program::Pass* pass : stage.passes)
+      for (const program::BlockRun& run : pass->runs) trace(*run.block, result);
   return result;
 }
 

@@ -66,11 +66,12 @@ class Under {
   const program::Program& program() const { return job_->program(); }
   predict::PriceTable& prices() const { return job_->prices(); }
   const program::Block& block(const std::string& name) const {
-    for (const program::Pass* pass : job_->program().passes())
-      for (const program::BlockRun& run : pass->runs)
-        if (run.block->name == name) return *run.block;
+    for (const program::Stage& stage : job_->program().kinds)
+      for (const program::Pass* pass : stage.passes)
+        for (const program::BlockRun& run : pass->runs)
+          if (run.block->name == name) return *run.block;
     FAIL("no block " << name);
-    return *job_->program().passes().front()->runs.front().block;
+    return *job_->program().kinds.front().passes.front()->runs.front().block;
   }
 
  private:

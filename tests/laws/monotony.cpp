@@ -336,9 +336,10 @@ bool splits_products(experiment::Job& job) {
     const auto* shard = std::get_if<ir::Shard>(&work);
     return shard != nullptr && shard->op->is_plain_contraction() && job.pricer().shards().price(*shard).split > 1;
   };
-  for (const program::Pass* pass : job.program().passes())
-    for (const program::BlockRun& run : pass->runs)
-      if (std::any_of(run.block->works.begin(), run.block->works.end(), split)) return true;
+  for (const program::Stage& stage : job.program().kinds)
+    for (const program::Pass* pass : stage.passes)
+      for (const program::BlockRun& run : pass != nullptr ? pass->runs : std::vector<program::BlockRun>())
+        if (std::any_of(run.block->works.begin(), run.block->works.end(), split)) return true;
   return false;
 }
 

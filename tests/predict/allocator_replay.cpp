@@ -8,7 +8,6 @@
 #include "cairn/pipeline/generators.h"
 #include "cairn/pipeline/sweep.h"
 #include "catch.h"
-#include "support/pass_sets.h"
 
 using namespace cairn;
 using program::Category;
@@ -35,20 +34,23 @@ class OneStage {
     program_.order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*program_.schedule));
     program_.pass_order =
         std::make_shared<const program::PassOrder>(program::PassOrder::of(*program_.schedule, *program_.order));
-    passes_ = std::make_unique<testing::PassSets>(program_.layout(), nothing_);
+    program::Stage stage;
+    stage.passes.assign(static_cast<std::size_t>(program_.layout().size()), &nothing_);
     for (std::int32_t chunk = 0; chunk < program_.schedule->chunks; ++chunk)
       for (const bool special : {false, true}) {
-        passes_->set({.kind = program::PassKind::forward, .chunk = chunk, .special = special}, forward_);
-        passes_->set({.kind = program::PassKind::backward, .chunk = chunk, .special = special}, backward_);
+        const auto slot = [&](program::PassKind kind) {
+          return static_cast<std::size_t>(program_.layout().slot({.kind = kind, .chunk = chunk, .special = special}));
+        };
+        stage.passes[slot(program::PassKind::forward)] = &forward_;
+        stage.passes[slot(program::PassKind::backward)] = &backward_;
       }
-    program_.kinds = {&stage_, 1};
+    program_.kinds = {stage};
     program_.kind_of_stage.assign(static_cast<std::size_t>(program_.schedule->stages), 0);
-    passes_->use_in(program_);
   }
   OneStage(const OneStage&) = delete;
   OneStage& operator=(const OneStage&) = delete;
 
-  program::Stage& stage() { return stage_; }
+  program::Stage& stage() { return program_.kinds.front(); }
   program::Pass& forward() { return forward_; }
   predict::AllocatorPeaks peaks(const hardware::CachingAllocator::Rules& rules = {},
                                 predict::Repetition repetition = predict::Repetition::recurring_skipped) const {
@@ -67,8 +69,6 @@ class OneStage {
   program::Pass forward_;
   program::Pass backward_;
   program::Pass nothing_;
-  program::Stage stage_;
-  std::unique_ptr<testing::PassSets> passes_;
   program::Program program_;
 };
 

@@ -1,7 +1,6 @@
 // Programs of one stage put together step by step; the price of a step is written beside it.
 #pragma once
 
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -9,7 +8,6 @@
 #include "cairn/pipeline/generators.h"
 #include "cairn/predict/evaluate/analytic.h"
 #include "cairn/predict/evaluate/event.h"
-#include "support/pass_sets.h"
 #include "support/prices.h"
 
 namespace cairn::testing {
@@ -75,11 +73,12 @@ class HandMadeProgram {
     program_.order = std::make_shared<const pipeline::SweepOrder>(pipeline::sweep_order(*program_.schedule));
     program_.pass_order =
         std::make_shared<const program::PassOrder>(program::PassOrder::of(*program_.schedule, *program_.order));
-    passes_ = std::make_unique<PassSets>(program_.layout(), nothing_);
-    for (const bool special : {false, true}) passes_->set({.special = special}, forward_);
-    program_.kinds = {&stage_, 1};
+    program::Stage stage;
+    stage.passes.assign(static_cast<std::size_t>(program_.layout().size()), &nothing_);
+    for (const bool special : {false, true})
+      stage.passes[static_cast<std::size_t>(program_.layout().slot({.special = special}))] = &forward_;
+    program_.kinds = {stage};
     program_.kind_of_stage = {0};
-    passes_->use_in(program_);
   }
   HandMadeProgram(const HandMadeProgram&) = delete;
   HandMadeProgram& operator=(const HandMadeProgram&) = delete;
@@ -107,8 +106,6 @@ class HandMadeProgram {
   predict::PriceTable table_;
   program::Pass forward_;
   program::Pass nothing_;
-  program::Stage stage_;
-  std::unique_ptr<PassSets> passes_;
   program::Program program_;
 };
 

@@ -97,17 +97,10 @@ inline auto fields(const HeldTensors& part) {
   return std::tuple(std::pair("category", &category), std::pair("bytes", &bytes), std::pair("count", &count),
                     std::pair("late", &late));
 }
-// Numbers of sets and courses differ from one lowering to the next.
-inline auto fields(const PassSet& part) {
-  return std::tuple(std::pair("passes", &part.passes), std::pair("profiles", &part.profiles));
-}
-inline auto fields(const Course& part) {
-  return std::tuple(std::pair("sets", &part.sets), std::pair("memory", &part.memory));
-}
 inline auto fields(const Stage& part) {
-  const auto& [resident, held, host_bytes, storage_bytes, activations_on_drives, body_layers] = part;
-  return std::tuple(std::pair("resident", &resident), std::pair("held", &held), std::pair("host_bytes", &host_bytes),
-                    std::pair("storage_bytes", &storage_bytes),
+  const auto& [passes, resident, held, host_bytes, storage_bytes, activations_on_drives, body_layers] = part;
+  return std::tuple(std::pair("passes", &passes), std::pair("resident", &resident), std::pair("held", &held),
+                    std::pair("host_bytes", &host_bytes), std::pair("storage_bytes", &storage_bytes),
                     std::pair("activations_on_drives", &activations_on_drives), std::pair("body_layers", &body_layers));
 }
 inline auto fields(const PassOrder::Entry& part) {
@@ -125,12 +118,12 @@ inline auto fields(const PassOrder::Stretch& part) {
 }
 inline auto fields(const PassOrder& part) {
   const auto& [layout, awaited_streams, entries, entry_begin, sweep, tails, repetitions, has_tail, last_slot, stretches,
-               row_begin, row_ends] = part;
-  return std::tuple(
-      std::pair("layout", &layout), std::pair("awaited_streams", &awaited_streams), std::pair("entries", &entries),
-      std::pair("entry_begin", &entry_begin), std::pair("sweep", &sweep), std::pair("tails", &tails),
-      std::pair("repetitions", &repetitions), std::pair("has_tail", &has_tail), std::pair("last_slot", &last_slot),
-      std::pair("stretches", &stretches), std::pair("row_begin", &row_begin), std::pair("row_ends", &row_ends));
+               row_begin] = part;
+  return std::tuple(std::pair("layout", &layout), std::pair("awaited_streams", &awaited_streams),
+                    std::pair("entries", &entries), std::pair("entry_begin", &entry_begin), std::pair("sweep", &sweep),
+                    std::pair("tails", &tails), std::pair("repetitions", &repetitions),
+                    std::pair("has_tail", &has_tail), std::pair("last_slot", &last_slot),
+                    std::pair("stretches", &stretches), std::pair("row_begin", &row_begin));
 }
 inline auto fields(const pipeline::Schedule& part) {
   const auto& [kind, stages, micro_batches, chunks, chain_length, placement, row_begin, operations, side_rows, waits,
@@ -158,12 +151,10 @@ inline auto fields(const pipeline::SweepOrder& part) {
                     std::pair("stage_of", &stage_of));
 }
 inline auto fields(const Program& part) {
-  const auto& [mesh, expert_mesh, schedule, order, pass_order, kinds, kind_of_stage, course, end, has_model_copies] =
-      part;
+  const auto& [mesh, expert_mesh, schedule, order, pass_order, kinds, kind_of_stage, has_model_copies] = part;
   return std::tuple(std::pair("mesh", &mesh), std::pair("expert_mesh", &expert_mesh), std::pair("schedule", &schedule),
                     std::pair("order", &order), std::pair("pass_order", &pass_order), std::pair("kinds", &kinds),
-                    std::pair("kind_of_stage", &kind_of_stage), std::pair("course", &course), std::pair("end", &end),
-                    std::pair("has_model_copies", &has_model_copies));
+                    std::pair("kind_of_stage", &kind_of_stage), std::pair("has_model_copies", &has_model_copies));
 }
 // Of the optimizer's graphs, which each lowering makes for itself. Those of the model are the same for both.
 inline auto fields(const ir::Tensor& part) {
@@ -283,7 +274,7 @@ class Comparison {
 }  // namespace program_parts
 
 // The way to the first difference of two Programs of one model and treatment, as in
-// "program.course.sets[0].passes[1].runs[2].block.steps[4].launches"; empty where there is none.
+// "program.kinds[0].passes[1][0][0].runs[2].block.steps[4].launches"; empty where there is none.
 inline std::string difference(const program::Program& a, const program::Program& b) {
   return program_parts::Comparison().of(a, b);
 }

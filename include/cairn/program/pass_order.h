@@ -81,7 +81,6 @@ struct PassOrder {
   std::vector<std::uint16_t> last_slot;
   std::vector<Stretch> stretches;       // device after device
   std::vector<std::int32_t> row_begin;  // devices + 1 offsets into stretches
-  std::vector<std::int32_t> row_ends;   // by device: offset of its first stretch that runs a pass of PassPart::end
 
   // Valid where can_merge() holds, and without `replicas` where the schedule updates parameters within the step.
   static PassOrder of(const pipeline::Schedule& schedule, const pipeline::SweepOrder& order,
@@ -92,15 +91,6 @@ struct PassOrder {
     const auto begin = static_cast<std::size_t>(entry_begin[static_cast<std::size_t>(device)]);
     const auto end = static_cast<std::size_t>(entry_begin[static_cast<std::size_t>(device) + 1]);
     return std::span(entries).subspan(begin, end - begin);
-  }
-  // Whether all ends of a step stand behind `tails`.
-  bool ends_apart() const { return tails + 2 * has_tail.size() == sweep.size(); }
-  // The stretches of a device's row before its first pass of PassPart::end, and from there on.
-  std::span<const Stretch> before_ends(std::size_t device) const {
-    return {stretches.data() + row_begin[device], stretches.data() + row_ends[device]};
-  }
-  std::span<const Stretch> from_ends(std::size_t device) const {
-    return {stretches.data() + row_ends[device], stretches.data() + row_begin[device + 1]};
   }
 };
 

@@ -21,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "cairn/ir/graph.h"
 #include "cairn/pipeline/schedule.h"
 #include "cairn/pipeline/sweep.h"
@@ -127,24 +129,10 @@ struct HeldTensors {
   bool late = false;  // made by the first update of parameters
 };
 
-// The passes of one part, of every kind of stage of a Program. A lowering has one such set for all plans that agree in
-// what its passes depend on, and evaluators remember it by its number.
-struct PassSet {
-  std::int32_t id = -1;                 // dense among the sets of one lowering
-  std::vector<const Pass*> passes;      // kind of stage after kind of stage, each by slot
-  std::vector<MemoryProfile> profiles;  // theirs, close together
-};
-
-// All that stages run before the end of a step, which plans have in common that differ in nothing but how they end it.
-struct Course {
-  std::int32_t id = -1;                             // dense among the courses of one lowering
-  std::array<const PassSet*, k_pass_parts> sets{};  // by part; those of the layout, without the end
-  std::vector<MemoryProfile> memory;                // of each stage, up to PassOrder::row_ends
-};
-
 struct Stage {
-  CategoryBytes resident{};            // held for the whole step
-  std::span<const HeldTensors> held;   // the tensors that add up to resident_bytes
+  boost::container::small_vector<const Pass*, 16> passes;  // by slot of the layout
+  CategoryBytes resident{};                                // held for the whole step
+  std::span<const HeldTensors> held;                       // the tensors that add up to resident_bytes
   double host_bytes = 0.0;             // offloaded state in the host's memory, per rank, held for the whole step
   double storage_bytes = 0.0;          // the same on the drives
   bool activations_on_drives = false;  // offloaded activations go to the drives; else to the host's memory
@@ -157,11 +145,9 @@ struct Program {
   std::shared_ptr<const pipeline::Schedule> schedule;
   std::shared_ptr<const pipeline::SweepOrder> order;  // of the schedule's operations
   std::shared_ptr<const PassOrder> pass_order;        // what every stage runs
-  std::span<const Stage> kinds;                       // distinct stages; several of the pipeline may share one
+  std::vector<Stage> kinds;                           // distinct stages; several of the pipeline may share one
   std::vector<std::uint16_t> kind_of_stage;           // positions in `kinds`
-  const Course* course = nullptr;
-  const PassSet* end = nullptr;   // the passes that end the step
-  bool has_model_copies = false;  // some stages hold the same layers (bidirectional pipelines)
+  bool has_model_copies = false;                      // some stages hold the same layers (bidirectional pipelines)
 
   std::size_t stages() const { return kind_of_stage.size(); }
   // The ranks of one copy of the model pass activations to each other.
@@ -170,26 +156,13 @@ struct Program {
            expert_mesh.size(Axis::expert) > 1 || expert_mesh.size(Axis::expert_tensor) > 1;
   }
   const Stage& stage(std::size_t index) const { return kinds[kind_of_stage[index]]; }
+  const Pass& pass(std::int32_t stage, std::uint16_t slot) const {
+    return *this->stage(static_cast<std::size_t>(stage)).passes[slot];
+  }
   const PassLayout& layout() const { return pass_order->layout; }
-  const PassSet& set(PassPart part) const {
-    return part == PassPart::end ? *end : *course->sets[static_cast<std::size_t>(part)];
-  }
-  const Pass& pass_of_kind(std::size_t kind, std::size_t slot) const {
-    const PassPart part = layout().part(slot);
-    return *set(part).passes[kind * layout().width(part) + slot - layout().begin(part)];
-  }
-  const Pass& pass(std::int32_t stage, std::size_t slot) const {
-    return pass_of_kind(kind_of_stage[static_cast<std::size_t>(stage)], slot);
-  }
   const Pass& pass(std::int32_t stage, const PassKey& key) const {
-    return pass(stage, static_cast<std::size_t>(layout().slot(key)));
+    return *this->stage(static_cast<std::size_t>(stage)).passes[static_cast<std::size_t>(layout().slot(key))];
   }
-  // What the memory of every stage comes to up to PassOrder::row_ends, as the course says; and of one by the end of the
-  // step.
-  std::vector<MemoryProfile> memory_before_ends() const;
-  MemoryProfile memory(std::size_t stage) const;
-  // Of all kinds of stages, kind after kind.
-  std::vector<const Pass*> passes() const;
   // The entries that `stage` runs, in execution order.
   std::span<const PassOrder::Entry> row(std::int32_t stage) const { return pass_order->row(stage); }
   // Whether the schedule itself contains parameter updates, not only the end of the step.

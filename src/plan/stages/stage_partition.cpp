@@ -61,14 +61,10 @@ const StagePartition& StagePartitioner::of(const Structure& structure, const Sch
   key_.recompute_in_groups = recomputes_in_groups(structure);
   key_.recompute_layers = structure.recompute_layers;
   key_.stage_layers = structure.stage_layers;
-  const std::int32_t number = keys_.of(key_);
-  const std::size_t place = at(number) - 1;
+  const std::size_t place = at(keys_.of(key_)) - 1;
   if (place >= partitions_.size()) partitions_.resize(place + 1);
   auto& slot = partitions_[place];
-  if (!slot) {
-    slot = std::make_unique<StagePartition>(cut(key_));
-    slot->number = number;
-  }
+  if (!slot) slot = std::make_unique<StagePartition>(cut(key_));
   return *slot;
 }
 
@@ -160,7 +156,7 @@ StagePartition StagePartitioner::cut(const PartitionKey& key) {
     stage.replicated = entry.model_copies.whole;
     stage.versions = entry.versions[device];
   }
-  StagePartition result;
+  StagePartition result{.kinds = {}, .kind_of_stage = {}, .pass_order = nullptr};
   ReplicaGroups replicas = entry.model_copies;
   for (std::size_t chain = 0; chain < entry.devices.size(); chain += length) {
     Cut walk(*this, key);

@@ -73,7 +73,6 @@ struct PartitionKey {
 };
 
 struct StagePartition {
-  std::int32_t number = 0;                   // of its key
   std::vector<std::int32_t> kinds;           // numbers of the kinds there are
   std::vector<std::uint16_t> kind_of_stage;  // positions in `kinds`
   std::shared_ptr<const PassOrder> pass_order;

@@ -22,8 +22,9 @@ const Transfer* largest_exchange(const program::Program& program) {
       if (largest == nullptr || sent_by_one(*transfer) > sent_by_one(*largest)) largest = transfer;
     }
   };
-  for (const program::Pass* pass : program.passes())
-    for (const program::BlockRun& run : pass->runs) look_into(*run.block);
+  for (const program::Stage& stage : program.kinds)
+    for (const program::Pass* pass : stage.passes)
+      for (const program::BlockRun& run : pass->runs) look_into(*run.block);
   return largest;
 }
 

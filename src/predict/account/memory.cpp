@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <boost/container/small_vector.hpp>
+
 #include "cairn/core/assert.h"
 
 namespace cairn::predict {
@@ -167,9 +169,25 @@ std::vector<MemorySample> memory_over_time(const program::Program& program, cons
 }
 
 double peak_memory(const program::Program& program) {
+  const program::PassOrder& order = *program.pass_order;
+  const auto slots = static_cast<std::size_t>(program.layout().size());
+  // By kind of stage and slot, and nothing.
+  boost::container::small_vector<MemoryProfile, 64> profiles(program.kinds.size() * (slots + 1));
+  MemoryProfile* profile = profiles.data();
+  for (const program::Stage& kind : program.kinds) {
+    for (const program::Pass* pass : kind.passes) *profile++ = pass->profile;
+    *profile++ = {};
+  }
   double most = 0.0;
-  for (std::size_t stage = 0; stage < program.stages(); ++stage)
-    most = std::max(most, sum(program.stage(stage).resident) + program.memory(stage).peak);
+  for (std::size_t stage = 0; stage < program.stages(); ++stage) {
+    const MemoryProfile* const passes = profiles.data() + program.kind_of_stage[stage] * (slots + 1);
+    MemoryProfile row;
+    for (std::int32_t i = order.row_begin[stage]; i < order.row_begin[stage + 1]; ++i) {
+      const program::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
+      row = then(row, repeated(then(passes[stretch.slot], passes[stretch.then]), stretch.times));
+    }
+    most = std::max(most, sum(program.stage(stage).resident) + row.peak);
+  }
   return most;
 }
 

@@ -129,11 +129,11 @@ core::Picoseconds BusiestLinks::time(const program::Program& program) {
   core::Picoseconds longest = 0;
   for (std::size_t stage = 0; stage < program.stages(); ++stage) {
     LinkBytes sum;
+    const auto& passes = program.stage(stage).passes;
     for (std::int32_t i = order.row_begin[stage]; i < order.row_begin[stage + 1]; ++i) {
       const program::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
       for (const std::uint16_t slot : {stretch.slot, stretch.then})
-        if (slot < slots)
-          sum.add(of(program.pass_of_kind(program.kind_of_stage[stage], slot)), static_cast<double>(stretch.times));
+        if (slot < slots) sum.add(of(*passes[slot]), static_cast<double>(stretch.times));
     }
     longest = std::max(longest, whole(pricer_.link_floor_s(sum)));
   }

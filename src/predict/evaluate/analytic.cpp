@@ -5,11 +5,13 @@
 
 #include "at.h"
 #include "cairn/core/assert.h"
-#include "cairn/core/block_deque.h"
+#include "cairn/core/content_store.h"
+#include "cairn/core/flat_table.h"
+#include "cairn/core/hash.h"
 #include "cairn/predict/evaluate/max_plus.h"
 #include "cairn/predict/evaluate/reach.h"
 #include "interpret.h"
-#include "pass_functions.h"
+#include "pass_function.h"
 #include "pass_sweep.h"
 
 namespace cairn::predict {
@@ -17,7 +19,28 @@ namespace {
 
 using program::Stream;
 
+constexpr std::size_t k_narrow = 8;  // streams of most blocks
 constexpr auto ignore = [](const auto&...) {};
+
+struct RunHash {
+  std::size_t operator()(const program::BlockRun& run) const { return core::Hash::of(run.block, run.count); }
+};
+
+struct PairHash {
+  std::size_t operator()(const std::pair<const program::Pass*, const program::Pass*>& pair) const {
+    return core::Hash::of(pair.first, pair.second);
+  }
+};
+
+// Passes whose steps take the same times share one function, though their memory or zero-time steps may differ.
+struct Terms {
+  static std::uint64_t hash(const PassFunction& function) {
+    core::Hash hash;
+    for (const PassTerm& term : function.terms()) hash.add(term.row).add(term.column).add(term.weight);
+    return hash.value();
+  }
+  static bool same(const PassFunction& a, const PassFunction& b) { return a.terms() == b.terms(); }
+};
 
 // Streams that a stage itself occupies.
 constexpr StreamSet k_own = set_of(at(Stream::arrival)) - 1;
@@ -27,32 +50,31 @@ static_assert(at(Stream::arrival) + 1 == program::k_streams);
 
 class Analytic::Implementation {
  public:
-  explicit Implementation(PriceTable& prices) : prices_(prices), functions_(prices) {}
+  explicit Implementation(PriceTable& prices) : prices_(prices) {}
 
   Makespan makespan(const program::Program& program) {
-    agree(program);
-    require_reach(program);
-    const core::Picoseconds* free = free_before_ends(program).data();
+    bind(program);
+    sweep_.run(*program.pass_order, program.pass_order->tails);
     Makespan result{.time = core::k_never, .last_stage = 0};
     for (std::size_t stage = 0; stage < program.stages(); ++stage) {
-      const core::Picoseconds end = end_of(program, stage, free);
+      const core::Picoseconds end = end_of(program, stage);
       if (end > result.time) result = {.time = end, .last_stage = static_cast<std::int32_t>(stage)};
     }
     return result;
   }
 
   core::Picoseconds alone(const program::Block& block) {
-    const Frontiers end = functions_.of(block)(origin());
+    const Frontiers end = stretch(block, 1).matrix(origin());
     return *std::max_element(end.begin(), end.end());
   }
 
   core::Picoseconds at_least(const program::Block& block) {
-    return functions_.of(block).weight(at(Stream::compute), at(Stream::compute));
+    return stretch(block, 1).matrix.weight(at(Stream::compute), at(Stream::compute));
   }
 
   core::Picoseconds alone(const program::Pass& pass) {
-    Frontiers state{};
-    run_pass(functions_.of(pass).full(), state);
+    SweepFrontiers state{};
+    run_pass(function(pass).full(), state);
     return state[at(Stream::compute)];
   }
 
@@ -151,178 +173,216 @@ class Analytic::Implementation {
     return result;
   }
 
-  // All stages before their first pass, and what every pass of the program does to its stage.
+  // What every pass of the program does to its stage, and all stages before the first. Functions lie anywhere: all are
+  // fetched before the first is looked at.
   void bind(const program::Program& program) {
-    agree(program);
-    require_reach(program);
-    shorten(program);
-    sweep_.start(program);
-  }
-
-  // What the passes of a course come to together, and when streams are free behind them.
-  struct Course {
-    const program::Course* of = nullptr;
-    std::vector<PassFunction::Together> together;  // by kind of stage
-    std::vector<core::Picoseconds> free;           // as free_before_ends(); empty until it is asked for
-  };
-
-  // Dense by id; a course of another lowering with the same id takes its place.
-  Course& course(const program::Program& program) {
-    const std::size_t id = at(program.course->id);
-    if (id >= courses_.size()) courses_.resize(id + 1);
-    Course& made = courses_[id];
-    if (made.of == program.course) return made;
-    made = {};
-    made.together.resize(program.kinds.size());
-    each_part(program, [&](program::PassPart part, std::size_t) {
-      if (part == program::PassPart::end) return;
-      const SetFunctions& functions = functions_.of(program, part);
-      for (std::size_t kind = 0; kind < program.kinds.size(); ++kind) made.together[kind].add(functions.together[kind]);
-    });
-    made.of = program.course;
-    return made;
-  }
-
-  // `work(part, width)` sees the parts that the program's passes have.
-  template <class Work>
-  static void each_part(const program::Program& program, Work work) {
-    for (const program::PassPart part : program::k_all_pass_parts)
-      if (const std::size_t width = program.layout().width(part); width > 0) work(part, width);
-  }
-
-  // The passes of a kind of stage are short where all agree. The end of a step, which no other pass follows, need not agree
-  // with them: it is left whole, as are the rows of the pass before it. Where a schedule updates parameters within the
-  // step, others follow.
-  struct Kind {
-    bool agreed = false;
-    // Streams that passes before the end set; that any passes set.
-    StreamSet set_before = 0;
-    StreamSet set = 0;
-  };
-
-  void agree(const program::Program& program) {
-    course_ = &course(program);
-    end_ = &functions_.of(program, program::PassPart::end);
-    ends_follow_ = !program.updates_within();
-    apart_ = program.pass_order->ends_apart();
-    live_ = program.pass_order->awaited_streams;
-    kinds_.clear();
-    for (std::size_t kind = 0; kind < program.kinds.size(); ++kind) {
-      const PassFunction::Together& before = course_->together[kind];
-      PassFunction::Together all = before;
-      all.add(end_->together[kind]);
-      const PassFunction::Together& together = ends_follow_ ? before : all;
-      const bool agreed = together.agree() || together.agree_one_by_one(passes_of_kind(program, kind));
-      kinds_.push_back({.agreed = agreed, .set_before = before.touched(), .set = all.touched()});
-      live_ |= agreed ? together.live() : ~StreamSet{0};
-      apart_ = apart_ && agreed;
+    used_.clear();
+    finishes_now_.clear();
+    for (const program::Stage& kind : program.kinds) {
+      for (const program::Pass* pass : kind.passes) {
+        used_.push_back(&function(*pass));
+        __builtin_prefetch(used_.back());
+      }
+      finishes_now_.push_back(&finish(kind, program.layout()));
+      __builtin_prefetch(finishes_now_.back());
     }
+    start(program);
+    shorten(program);
   }
 
-  // Those that are to agree.
-  const std::vector<PassFunction*>& passes_of_kind(const program::Program& program, std::size_t kind) {
-    agreeing_.clear();
-    each_part(program, [&](program::PassPart part, std::size_t width) {
-      if (part == program::PassPart::end && ends_follow_) return;
-      const auto first = functions_.of(program, part).passes.begin() + static_cast<std::ptrdiff_t>(kind * width);
-      agreeing_.insert(agreeing_.end(), first, first + static_cast<std::ptrdiff_t>(width));
-    });
-    return agreeing_;
-  }
+  // What passes of a kind of stage agree to: that none is short; that all are; that all are but the end of the step, which
+  // no other pass follows, and the rows of the pass before it.
+  enum class Agreed : std::uint8_t { none, all, but_end };
 
   // The kernels of the sweep, as short as the passes of each kind of stage agree to.
   void shorten(const program::Program& program) {
-    const program::PassLayout& layout = program.layout();
-    const auto slots = static_cast<std::size_t>(layout.size());
-    find_whole_rows(program);
-    std::vector<Kernel>& kernels = sweep_.kernels();
-    kernels.resize(program.kinds.size() * slots);
-    each_part(program, [&](program::PassPart part, std::size_t width) {
-      SetFunctions& set = functions_.of(program, part);
-      const std::vector<Kernel>& shortened = set.shortened(live_);
-      const bool may_be_short = part != program::PassPart::end || !ends_follow_;
-      for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
-        const bool is_short = may_be_short && kinds_[kind].agreed;
-        Kernel* kernel = kernels.data() + kind * slots + layout.begin(part);
-        for (std::size_t i = kind * width; i < (kind + 1) * width; ++i)
-          *kernel++ = is_short ? shortened[i] : set.passes[i]->full();
-      }
-    });
-    for (const auto& [index, function] : whole_) kernels[index] = function->whole();
-  }
-
-  // The last passes of rows before their ends; what these do not set of what others do is live.
-  void find_whole_rows(const program::Program& program) {
-    whole_.clear();
-    const program::PassLayout& layout = program.layout();
-    for (std::size_t stage = 0; ends_follow_ && stage < program.stages(); ++stage) {
-      const std::size_t kind = program.kind_of_stage[stage];
-      if (!kinds_[kind].agreed) continue;
-      const std::size_t slot = program.pass_order->last_slot[stage];
-      const std::size_t index = kind * static_cast<std::size_t>(layout.size()) + slot;
-      if (!whole_.empty() && whole_.back().first == index) continue;
-      const program::PassPart part = layout.part(slot);
-      const PassFunction* const last =
-          functions_.of(program, part).passes[kind * layout.width(part) + slot - layout.begin(part)];
-      whole_.emplace_back(index, last);
-      live_ |= kinds_[kind].set_before & ~last->touched();
+    const auto slots = static_cast<std::size_t>(program.layout().size());
+    const program::PassOrder& order = *program.pass_order;
+    agreed_.clear();
+    touched_.clear();
+    live_ = order.awaited_streams;
+    bool whole_rows = false;
+    for (std::size_t first = 0; first < used_.size(); first += slots) {
+      agree(program, std::span(used_).subspan(first, slots));
+      whole_rows = whole_rows || agreed_.back() == Agreed::but_end;
     }
+    const auto last_of = [&](std::size_t stage) {
+      return program.kind_of_stage[stage] * slots + order.last_slot[stage];
+    };
+    const auto of_whole_rows = [&](auto work) {
+      for (std::size_t stage = 0; whole_rows && stage < program.stages(); ++stage)
+        if (agreed_[program.kind_of_stage[stage]] == Agreed::but_end)
+          work(last_of(stage), program.kind_of_stage[stage]);
+    };
+    of_whole_rows([&](std::size_t last, std::size_t kind) { live_ |= touched_[kind] & ~used_[last]->touched(); });
+    std::vector<Kernel>& kernels = sweep_.kernels();
+    kernels.resize(used_.size());
+    for (std::size_t kind = 0, i = 0; kind < agreed_.size(); ++kind)
+      for (std::size_t slot = 0; slot < slots; ++slot, ++i) {
+        const bool end = order.layout.is_end(slot);
+        const bool is_short = agreed_[kind] == Agreed::all || (agreed_[kind] == Agreed::but_end && !end);
+        kernels[i] = is_short ? used_[i]->shortened(live_) : used_[i]->full();
+        // Only the ends of rows, few of which a sweep comes to, are left where they are.
+        if (kernels[i].count > 0 && !end) prefetch(kernels[i]);
+      }
+    of_whole_rows([&](std::size_t last, std::size_t) { kernels[last] = used_[last]->whole(); });
   }
 
-  // Throws core::ConfigurationError where the step may be longer than simulated time is. A quick check first: no path is
-  // longer than (passes) x (longest pass). Only if that could exceed it, the passes are summed one by one.
-  void require_reach(const program::Program& program) {
+  // Of the passes of one kind of stage, by slot.
+  void agree(const program::Program& program, std::span<PassFunction* const> passes) {
+    PassFunction::Together all;
+    for (const PassFunction* each : passes) all.add(*each);
+    touched_.push_back(0);
+    if (all.agree(passes)) {
+      live_ |= all.live();
+      return agreed_.push_back(Agreed::all);
+    }
+    PassFunction::Together but_end;
+    agreeing_.clear();
+    for (std::size_t slot = 0; slot < passes.size(); ++slot)
+      if (!program.layout().is_end(slot)) but_end.add(*agreeing_.emplace_back(passes[slot]));
+    const bool agreed = !program.updates_within() && but_end.agree(agreeing_);
+    agreed_.push_back(agreed ? Agreed::but_end : Agreed::none);
+    live_ |= agreed ? but_end.live() : ~StreamSet{0};
+    touched_.back() = but_end.touched();
+  }
+
+  // All stages before their first pass.
+  void start(const program::Program& program) {
     const std::size_t steps = program.pass_order->sweep.size();
-    if (!(static_cast<double>(steps) * functions_.longest_pass() < static_cast<double>(core::k_reach)))
+    // A quick check first: no path is longer than (passes) x (longest pass). Only if that could exceed simulated time,
+    // the passes are summed one by one.
+    if (!(static_cast<double>(steps) * longest_pass_ < static_cast<double>(core::k_reach)))
       require_reachable(program, prices_);
-  }
-
-  // Streams of a kind of stage that are told of behind the sweep up to the tails, and others that its end sets. A stream
-  // that no pass sets is free from the start, as is some stream that is set where what waits for the former stands.
-  StreamSet told(const Kind& kind) const { return k_own & (apart_ ? kind.set_before : kind.set); }
-  StreamSet untold(const Kind& kind) const { return k_own & kind.set & ~told(kind); }
-
-  // When the streams that are told of are free behind the sweep up to the tails, stage after stage. Where ends lie apart
-  // and nothing before them is short on their account, that is the same for all programs of a course.
-  const std::vector<core::Picoseconds>& free_before_ends(const program::Program& program) {
-    if (apart_ && !course_->free.empty()) return course_->free;
-    shorten(program);
     sweep_.start(program);
-    sweep_.run(*program.pass_order, program.pass_order->tails);
-    free_.clear();
-    for (std::size_t stage = 0; stage < program.stages(); ++stage)
-      for (StreamSet left = told(kinds_[program.kind_of_stage[stage]]); left != 0; left &= left - 1)
-        free_.push_back(sweep_.state(stage)[static_cast<std::size_t>(std::countr_zero(left))]);
-    return apart_ ? course_->free = free_ : free_;
   }
 
-  // When a stage is done; `free` is moved on behind its streams.
-  core::Picoseconds end_of(const program::Program& program, std::size_t stage, const core::Picoseconds*& free) const {
-    static constexpr Finish k_finished{};  // no tail
+  // Prefetches the terms of coming passes into the cache, for they are scattered in memory.
+  static void prefetch(const Kernel& kernel) {
+    constexpr std::size_t k_terms_per_line = 64 / sizeof(PassTerm);
+    for (std::size_t i = 0; i < kernel.count; i += k_terms_per_line) __builtin_prefetch(kernel.form.terms + i);
+  }
+
+  // When a stage is done, after the sweep up to the tails.
+  core::Picoseconds end_of(const program::Program& program, std::size_t stage) const {
+    const SweepFrontiers& state = sweep_.state(stage);
     const std::uint16_t kind = program.kind_of_stage[stage];
-    const Finish& finish = program.pass_order->has_tail[stage] ? *end_->finishes[kind] : k_finished;
+    const StreamSet streams = agreed_[kind] == Agreed::all ? live_ & k_own : k_own;
+    const Finish& finish = program.pass_order->has_tail[stage] ? *finishes_now_[kind] : k_finished;
     core::Picoseconds end = 0;
-    for (StreamSet left = told(kinds_[kind]); left != 0; left &= left - 1)
-      end = std::max(end, *free++ + finish[static_cast<std::size_t>(std::countr_zero(left))]);
-    for (StreamSet left = untold(kinds_[kind]); left != 0; left &= left - 1)
-      end = std::max(end, finish[static_cast<std::size_t>(std::countr_zero(left))]);
+    for (StreamSet left = streams; left != 0; left &= left - 1) {
+      const auto stream = static_cast<std::size_t>(std::countr_zero(left));
+      end = std::max(end, state[stream] + finish[stream]);
+    }
     return end;
   }
 
+  // What the tail of a row does to its stage: streams busy until x_j end at max_j ( x_j + finish_j ).
+  using Finish = std::array<core::Picoseconds, program::k_streams>;
+  static constexpr Finish k_finished{};  // no tail
+  const Finish& finish(const program::Stage& stage, const program::PassLayout& layout) {
+    const auto pass = [&](program::PassKind kind) {
+      return stage.passes[static_cast<std::size_t>(layout.slot({kind}))];
+    };
+    const program::Pass* const finalize = pass(program::PassKind::finalize);
+    const program::Pass* const update = pass(program::PassKind::update);
+    std::unique_ptr<Finish>& slot = finishes_.of({finalize, update});
+    if (slot) return *slot;
+    slot = std::make_unique<Finish>();
+    const Matrix both = compose(matrix_of(*finalize), matrix_of(*update));
+    for (std::size_t from = 0; from < program::k_streams; ++from) {
+      core::Picoseconds& longest = (*slot)[from] = core::k_never;
+      for (std::size_t to = 0; to < program::k_streams; ++to) longest = std::max(longest, both.weight(to, from));
+    }
+    return *slot;
+  }
+
+  Matrix matrix_of(const program::Pass& pass) {
+    Matrix matrix;
+    double longest = 0.0;
+    for (const program::BlockRun& run : pass.runs) {
+      const Stretch& next = stretch(*run.block, run.count);
+      require_reachable(longest += next.in_a_row, *run.block, run.count, prices_);
+      matrix = compose(matrix, next.matrix);
+    }
+    longest_pass_ = std::max(longest_pass_, longest);
+    return matrix;
+  }
+
+  // Dense by the pass's id; a pass of another lowering with the same id takes its place.
+  PassFunction& function(const program::Pass& pass) {
+    const std::size_t id = at(pass.id);
+    if (id >= passes_.size()) passes_.resize(id + 1);
+    auto& [known, slot] = passes_[id];
+    if (known == &pass) return *slot;
+    slot = functions_.stored(PassFunction(matrix_of(pass))).first;
+    known = &pass;
+    return *slot;
+  }
+
+  // A block some times in a row, and all its work one after the other [ps].
+  struct Stretch {
+    Matrix matrix;
+    double in_a_row = 0.0;
+  };
+
+  const Stretch& stretch(const program::Block& block, std::int64_t count) {
+    const program::BlockRun run{&block, count};
+    if (const auto& known = stretches_.of(run)) return *known;
+    auto made = std::make_unique<Stretch>();
+    made->in_a_row =
+        static_cast<double>(count) * predict::in_a_row(block, prices_.of(block), prices_.host_per_kernel());
+    require_reachable(made->in_a_row, block, count, prices_);
+    made->matrix = power(count == 1 ? symbolic(block) : stretch(block, 1).matrix, count);
+    return *(stretches_.of(run) = std::move(made));
+  }
+
+  Matrix symbolic(const program::Block& block) {
+    Matrix matrix(streams_of(block));
+    if (matrix.size() <= k_narrow)
+      run_symbolically<k_narrow>(block, matrix);
+    else
+      run_symbolically<program::k_streams>(block, matrix);
+    return matrix;
+  }
+
+  template <std::size_t N>
+  void run_symbolically(const program::Block& block, Matrix& matrix) {
+    std::array<Form<N>, program::k_streams> frontier;
+    for (std::size_t i = 0; i < matrix.size(); ++i) frontier[matrix.stream(i)] = Form<N>::unit(i);
+    std::vector<Form<N>> ends;
+    ends.reserve(block.steps.size());
+    execute(block, prices_.of(block), prices_.host_per_kernel(), frontier, ends, ignore);
+    for (std::size_t i = 0; i < matrix.size(); ++i)
+      for (std::size_t j = 0; j < matrix.size(); ++j) matrix.entry(i, j) = frontier[matrix.stream(i)].c[j];
+  }
+
+  // Those that its steps occupy or wait for.
+  static StreamSet streams_of(const program::Block& block) {
+    StreamSet streams = 0;
+    for (const program::Step& step : block.steps) {
+      streams |= set_of(at(step.stream));
+      if (step.launches > 0) streams |= set_of(at(Stream::host));
+    }
+    for (const program::Dependency dependency : block.dependencies)
+      if (dependency < 0) streams |= set_of(at(~dependency));
+    return streams;
+  }
+
   PriceTable& prices_;
-  PassFunctions functions_;
-  core::BlockDeque<Course> courses_;  // by id
+  core::ContentStore<PassFunction, Terms> functions_;
+  std::vector<std::pair<const program::Pass*, PassFunction*>> passes_;  // by id
+  core::FlatTable<program::BlockRun, std::unique_ptr<Stretch>, RunHash> stretches_;
+  double longest_pass_ = 0.0;  // of all made so far, its work in a row [ps]
+  core::FlatTable<std::pair<const program::Pass*, const program::Pass*>, std::unique_ptr<Finish>, PairHash> finishes_;
   // Of the program under way.
   PassSweep sweep_;
-  Course* course_ = nullptr;
-  const SetFunctions* end_ = nullptr;
-  std::vector<Kind> kinds_;                                         // of stages
-  std::vector<PassFunction*> agreeing_;                             // of one kind, those that are to agree
-  std::vector<std::pair<std::size_t, const PassFunction*>> whole_;  // by place among the kernels: left with all rows
-  StreamSet live_ = 0;                   // streams that some pass reads, or that may end last
-  bool ends_follow_ = false;             // no pass stands behind the end of a step
-  bool apart_ = false;                   // no end has a part in what the sweep up to the tails comes to
-  std::vector<core::Picoseconds> free_;  // where it has
+  std::vector<PassFunction*> used_;          // by kind of stage and slot
+  std::vector<PassFunction*> agreeing_;      // of one kind, those that are to agree
+  std::vector<Agreed> agreed_;               // by kind of stage
+  std::vector<StreamSet> touched_;           // by kind of stage that agrees but for its end: streams that passes set
+  std::vector<const Finish*> finishes_now_;  // by kind of stage
+  StreamSet live_ = 0;                       // streams that some pass reads, or that may end last
 };
 
 Analytic::Analytic(PriceTable& prices) : implementation_(std::make_unique<Implementation>(prices)) {}

@@ -17,11 +17,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "cairn/predict/evaluate/max_plus.h"
 
 namespace cairn::predict {
+
+// Frontiers and one place more, where a pass that sends nothing writes its send.
+using SweepFrontiers = std::array<core::Picoseconds, program::k_streams + 1>;
 
 struct PassTerm {
   std::uint8_t row;
@@ -32,7 +37,6 @@ struct PassTerm {
 
 // What a sweep does for one operation: `count` terms, rows together, or where there are none
 //   x'_compute = max(x_compute + compute_compute, x_arrival + compute_arrival),  x'_send likewise.
-// A pass that sends nothing writes its send where the arrival stands, which passes set before they read it.
 struct Kernel {
   struct Four {
     core::Picoseconds compute_compute = 0;
@@ -46,9 +50,7 @@ struct Kernel {
   };
   Form form;
   std::uint16_t count = 0;
-  std::uint8_t send = k_no_send;
-
-  static constexpr auto k_no_send = static_cast<std::uint8_t>(program::Stream::arrival);
+  std::uint8_t send = program::k_streams;
 
   static Kernel of(const std::vector<PassTerm>& terms) {
     Kernel kernel;
@@ -58,7 +60,7 @@ struct Kernel {
   }
 };
 
-class PassFunction {
+class alignas(64) PassFunction {
  public:
   explicit PassFunction(const Matrix& matrix);
 
@@ -66,75 +68,92 @@ class PassFunction {
   StreamSet touched() const { return touched_; }
 
   // Equal terms, equal functions.
-  const std::vector<PassTerm>& terms() const { return all_; }
+  const std::vector<PassTerm>& terms() const { return details_->all; }
   // The full form; the short one; and that without the rows of streams outside `live`, which nothing reads.
-  Kernel full() const { return Kernel::of(all_); }
-  Kernel whole() const { return Kernel::of(few_); }
-  Kernel shortened(StreamSet live);
+  Kernel full() const { return Kernel::of(details_->all); }
+  Kernel whole() const { return Kernel::of(details_->few); }
+  Kernel shortened(StreamSet live) {
+    if ((live & touched_) != made_for_) shorten(live & touched_);
+    return {.form = short_, .count = static_cast<std::uint16_t>(count_), .send = static_cast<std::uint8_t>(send_)};
+  }
 
   // What the passes of a stage come to together.
   class Together {
    public:
-    void add(const PassFunction& pass);
-    void add(const Together& others);
+    void add(const PassFunction& pass) {
+      relied_on_ |= pass.relied_on_;
+      touched_ |= pass.touched_;
+      unlevel_ |= pass.unlevel_;
+      level_ |= (pass.touched_ | pass.relied_on_) & ~pass.unlevel_;
+      needed_ |= pass.needed_;
+      if (pass.slack_ == 0) return;
+      if (slack_ == 0) slack_ = pass.slack_;
+      one_slack_ = one_slack_ && pass.slack_ == slack_ && slack_ != k_mixed;
+    }
     // Streams that some pass reads when shortened, or that may end after the computation.
     StreamSet live() const { return needed_ | k_always; }
     // Streams that some pass sets.
     StreamSet touched() const { return touched_; }
-    // Whether their short forms are seen to be valid together at a glance; whether they are, pass by pass.
-    bool agree() const {
+    // Whether their short forms are valid together; `passes` are those added.
+    bool agree(std::span<PassFunction* const> passes) const {
       const StreamSet matters = relied_on_ & unlevel_;
-      return matters == 0 || (one_slack_ && (matters & level_) == 0);
+      return matters == 0 || (one_slack_ && (matters & level_) == 0) || agree_one_by_one(passes);
     }
-    bool agree_one_by_one(const std::vector<PassFunction*>& passes) const;
 
    private:
     static constexpr StreamSet k_always = set_of(static_cast<std::size_t>(program::Stream::compute)) |
                                           set_of(static_cast<std::size_t>(program::Stream::next)) |
                                           set_of(static_cast<std::size_t>(program::Stream::previous));
-    void add_slack(core::Picoseconds slack);
+    bool agree_one_by_one(std::span<PassFunction* const> passes) const;
 
     StreamSet relied_on_ = 0;
     StreamSet touched_ = 0;
     StreamSet unlevel_ = 0;
     StreamSet level_ = 0;  // streams of slack 0 in some pass
     StreamSet needed_ = 0;
-    bool one_slack_ = true;  // those that are not 0 are equal
     core::Picoseconds slack_ = 0;
+    bool one_slack_ = true;  // those that are not 0 are equal
   };
 
  private:
   static constexpr core::Picoseconds k_mixed = -1;
-
-  // Its kernel where only those of its rows are left that are live.
-  struct Short {
-    StreamSet live = 0;
-    std::vector<PassTerm> terms;
-    Kernel kernel;
-  };
+  static constexpr std::size_t k_bits = 21;  // of a set
+  static_assert(program::k_streams <= k_bits);
+  static constexpr StreamSet k_streams_of_a_set = (StreamSet{1} << k_bits) - 1;
+  static constexpr unsigned k_most_terms = (1U << 10U) - 1;
+  static constexpr unsigned k_most_send = (1U << 6U) - 1;
 
   void find_slack(const Matrix& matrix);
   void find_relied_on(const Matrix& matrix);
-  Short made_short(StreamSet live) const;
+  void shorten(StreamSet live);
 
-  StreamSet touched_ = 0;
-  StreamSet relied_on_ = 0;  // streams whose slack the short list rests on
-  StreamSet unlevel_ = 0;    // touched streams of another slack than 0
-  StreamSet needed_ = 0;     // columns of the short list, and touched streams of positive slack
+  // What evaluation looks at, in one cache line.
+  std::uint64_t touched_ : k_bits = 0;
+  std::uint64_t relied_on_ : k_bits = 0;  // streams whose slack the short list rests on
+  std::uint64_t unlevel_ : k_bits = 0;    // touched streams of another slack than 0
+  std::uint64_t needed_ : k_bits = 0;     // columns of the short list, and touched streams of positive slack
+  std::uint64_t made_for_ : k_bits = 0;   // touched streams that were live when the short form was made
+  std::uint64_t count_ : 10 = 0;
+  std::uint64_t send_ : 6 = program::k_streams;
+  Kernel::Form short_;
   // That of every unlevel stream that a short list may rest on; 0: there are none, k_mixed: they differ.
-  core::Picoseconds common_slack_ = 0;
-  std::array<core::Picoseconds, program::k_streams> slack_{};  // k_unbounded: none
-  std::vector<PassTerm> all_;                                  // by row
-  std::vector<PassTerm> few_;
-  std::vector<Short> short_;  // by what was live; their terms stay where they are
+  core::Picoseconds slack_ = 0;
+  struct Details {
+    std::array<core::Picoseconds, program::k_streams> slack{};  // k_unbounded: none
+    std::vector<PassTerm> all;                                  // by row
+    std::vector<PassTerm> few;
+    std::vector<PassTerm> living;
+  };
+  std::unique_ptr<Details> details_ = std::make_unique<Details>();
 };
+static_assert(sizeof(PassFunction) == 64);
 
-void run_terms(const PassTerm* terms, std::size_t count, Frontiers& x);
+void run_terms(const PassTerm* terms, std::size_t count, SweepFrontiers& x);
 
 // Runs a pass after the arrival of its message; returns the end of the message that it sends (without meaning if it
 // sends none).
 inline core::Picoseconds run_pass(const Kernel& kernel, core::Picoseconds arrival, std::size_t sends_to,
-                                  Frontiers& x) {
+                                  SweepFrontiers& x) {
   if (kernel.count > 0) {
     x[static_cast<std::size_t>(program::Stream::arrival)] = arrival;
     run_terms(kernel.form.terms, kernel.count, x);
@@ -148,7 +167,7 @@ inline core::Picoseconds run_pass(const Kernel& kernel, core::Picoseconds arriva
       std::max(compute + four.compute_compute, arrival + four.compute_arrival);
   return send;
 }
-inline void run_pass(const Kernel& kernel, Frontiers& x) {
+inline void run_pass(const Kernel& kernel, SweepFrontiers& x) {
   const core::Picoseconds arrival = x[static_cast<std::size_t>(program::Stream::arrival)];
   run_pass(kernel, arrival, static_cast<std::size_t>(program::Stream::arrival), x);
 }

@@ -27,7 +27,7 @@ void PassSweep::start(const program::Program& program) {
   for (std::size_t stage = 0; stage < stages_; ++stage)
     first_kernel_[stage] = static_cast<std::uint32_t>(program.kind_of_stage[stage] * slots);
   if (states_.size() < stages_) states_.resize(stages_);
-  std::memset(states_.data(), 0, stages_ * sizeof(Frontiers));
+  std::memset(states_.data(), 0, stages_ * sizeof(SweepFrontiers));
   if (sent_.size() <= steps) sent_.resize(steps + 1);
   sent_[0] = 0;  // nothing to wait for
 }

@@ -26,7 +26,7 @@ class PassSweep {
     run_between(steps, 0, static_cast<std::int32_t>(steps.size()), after);
   }
 
-  const Frontiers& state(std::size_t stage) const { return states_[stage]; }
+  const SweepFrontiers& state(std::size_t stage) const { return states_[stage]; }
   // When the message of that step of the sweep came; 0 for -1, which sends none.
   core::Picoseconds sent(std::int32_t step) const { return sent_[static_cast<std::size_t>(step + 1)]; }
 
@@ -37,7 +37,7 @@ class PassSweep {
   void run_between(std::span<const Step> steps, std::int32_t from, std::int32_t to, After after) {
     const Kernel* const kernels = kernels_.data();
     const std::uint32_t* const first = first_kernel_.data();
-    Frontiers* const states = states_.data();
+    SweepFrontiers* const states = states_.data();
     core::Picoseconds* const sent = sent_.data() + 1;
     for (auto i = static_cast<std::ptrdiff_t>(from); i < to; ++i) {
       const Step& step = steps[static_cast<std::size_t>(i)];
@@ -55,10 +55,10 @@ class PassSweep {
   std::vector<Kernel> kernels_;              // by kind of stage and slot
   std::vector<std::uint32_t> first_kernel_;  // by stage
   std::size_t stages_ = 0;
-  std::vector<Frontiers> states_;   // by stage, of the largest program so far
+  std::vector<SweepFrontiers> states_;   // by stage, of the largest program so far
   std::vector<core::Picoseconds> sent_;  // by position in the sweep, plus one, of the longest so far
   // Of the stretch under way:
-  std::vector<Frontiers> before_;  // states a loop ago
+  std::vector<SweepFrontiers> before_;  // states a loop ago
   std::vector<StreamSet> set_;          // by stage: streams that a pass sets; empty until it is asked for
 };
 
