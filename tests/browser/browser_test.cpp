@@ -87,7 +87,9 @@ const std::vector<Asked>& asked() {
       {"search", {"search", "llama3-8b-fsdp-dgx-h100"}},
       {"search without a plan",
        {"search", "llama3-70b-64xdgx-h100", "--set", "cluster.nodes=1", "--set", "training.global_batch=8"}},
-      {"sweep", {"sweep", "llama3-8b-fsdp-dgx-h100", "--set", "strategy.dp=null", "--vary", "cluster.nodes=1..64*2"}},
+      {"sweep",
+       {"sweep", "llama3-8b-fsdp-dgx-h100", "--set", "strategy.dp=null", "--set", "training.global_batch=512", "--vary",
+        "cluster.nodes=1..64*2"}},
       {"sweep of two keys",
        {"sweep", "llama3-70b-64xdgx-h100", "--set", "strategy.dp=null", "--vary", "cluster.nodes=16..256*2", "--vary",
         "strategy.tp=1,2,4,8"}}};

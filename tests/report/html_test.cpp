@@ -55,7 +55,7 @@ std::string swept(const std::vector<std::string>& vary) {
   const config::Loader files = loader();
   const sweep::Answer answer = sweep::sweep({.loader = files,
                                              .experiment = "llama3-8b-fsdp-dgx-h100",
-                                             .overrides = {"strategy.dp=null"},
+                                             .overrides = {"strategy.dp=null", "training.global_batch=64"},
                                              .variations = variations});
   return report::json(report::Sweep{.answer = answer, .tool = k_tool});
 }
