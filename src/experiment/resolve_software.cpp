@@ -120,9 +120,9 @@ void resolve_treatment(Resolving& r) {
                                               .gradient_join = framework.optimizer.gradient_join,
                                               .gradient_scale = framework.optimizer.gradient_scale,
                                               .separate_parameter_copy = framework.optimizer.separate_parameter_copy,
-                                               .separate_kernels = framework.optimizer.separate_kernels,
-                                               .whole_gradients = framework.optimizer.whole_gradients,
-                                               .reduces_copies = framework.accumulation.reduces_copies};
+                                              .separate_kernels = framework.optimizer.separate_kernels,
+                                              .whole_gradients = framework.optimizer.whole_gradients,
+                                              .reduces_copies = framework.accumulation.reduces_copies};
   if (recipe.narrow) narrow_weights(r.parts, r.plan.treatment);
 }
 

@@ -220,7 +220,7 @@ void read_attention(Import& i) {
 }
 void write_attention(Export& e) {
   const std::string kernel = e.keys.text("training.kernels.attention");
-  if (kernel == "flash1")
+  if (kernel == "flash1" || kernel == "flash-triton")
     return e.unsaid("training.kernels.attention", "FlashAttention 2 and 3 are the versions that it takes");
   e.keys.take("training.kernels.attention");
   if (kernel == "cudnn") return e.say("--attention-backend", "fused");

@@ -15,7 +15,7 @@ using test::contains;
 using test::Folder;
 using test::shipped;
 
-constexpr const char* k_columns =
+constexpr const char* k_corrected_columns =
     "ref,status,framework,accelerator,num_gpus,gpus_per_node,nvlink_gb_s,model,layers,hidden,heads,ffn,gated_mlp,vocab,"
     "tied_embeddings,norm,position,bias,seq_len,global_batch,micro_batch,tp,pp,sequence_parallel,zero,recompute,"
     "precision,iter_time_s\n";
@@ -25,7 +25,7 @@ std::string line(const char* ref, const char* bias) {
          bias + ",1024,256,1,2,1,no,0,none,bf16,5\n";
 }
 
-Report report_of(const Folder& folder, const std::string& corrected) {
+Report report_correcting(const Folder& folder, const std::string& corrected) {
   folder.write("families.yaml", "version: 1\nclusters: {a100-sxm4-80gb: dgx-a100}\nfamilies:\n  table: {corrected: [" +
                                     corrected + "]}\n");
   return validate(shipped(), {.names = {"table"}, .data = {}, .published = folder.path()});
@@ -33,9 +33,9 @@ Report report_of(const Folder& folder, const std::string& corrected) {
 
 TEST_CASE("corrected rows are read with the family's fields, and the report says why") {
   const Folder folder;
-  folder.write("table.csv", k_columns + line("first", "no") + line("second", "no") + line("third", "yes"));
-  const Report as_written = report_of(folder, "");
-  const Report report = report_of(folder, "{columns: {bias: \"yes\"}, reason: the source has them}");
+  folder.write("table.csv", k_corrected_columns + line("first", "no") + line("second", "no") + line("third", "yes"));
+  const Report as_written = report_correcting(folder, "");
+  const Report report = report_correcting(folder, "{columns: {bias: \"yes\"}, reason: the source has them}");
   REQUIRE(report.rows.size() == 3);
   CHECK(report.rows[0].corrections == std::vector<std::string>{"bias yes, not no: the source has them"});
   CHECK(report.rows[2].corrections.empty());  // it says so itself
@@ -64,8 +64,8 @@ TEST_CASE("a correction may be of some rows, and of several fields") {
 
 TEST_CASE("what can be wrong in corrections") {
   const Folder folder;
-  folder.write("table.csv", k_columns + line("fine", "no"));
-  const auto found = [&](const char* corrected) { return test::complaints([&] { report_of(folder, corrected); }); };
+  folder.write("table.csv", k_corrected_columns + line("fine", "no"));
+  const auto found = [&](const char* corrected) { return test::complaints([&] { report_correcting(folder, corrected); }); };
   CHECK(contains(found("{columns: {dropout: \"0\"}, reason: r}"), "no column 'dropout', which its family corrects"));
   CHECK(contains(found("{columns: {bias: \"yes\"}, rows: {reff: fine}, reason: r}"), "no column 'reff'"));
   CHECK(contains(found("{columns: {bias: \"yes\"}}"), "corrected[0].reason"));
