@@ -11,6 +11,8 @@
 
 #include <boost/container_hash/hash.hpp>
 
+#include "families.h"
+
 namespace cairn::sequence {
 namespace {
 
@@ -41,6 +43,8 @@ TileTensors tile_tensors(const RankList& list) {
   return any ? k_backward_tiles : k_forward_tiles;
 }
 
+constexpr TensorSet k_of_keys = k_keys | k_key_gradients;
+
 bool overlap(const Heads& a, const Heads& b) { return a.first < b.first + b.count && b.first < a.first + a.count; }
 
 // Tensors that the list moves together or not at all, and that tiles use alike. All tensors are in one of the sets.
@@ -58,7 +62,8 @@ std::vector<TensorSet> moved_together(const RankList& list, const TileTensors& t
         all.push_back(rest);
     }
   };
-  for (const TensorSet each : {tiles.reads_of_queries, tiles.reads_of_keys, tiles.adds_to_queries, tiles.adds_to_keys})
+  for (const TensorSet each :
+       {k_of_keys, tiles.reads_of_queries, tiles.reads_of_keys, tiles.adds_to_queries, tiles.adds_to_keys})
     cut(each);
   for (const Call& call : list.calls) {
     for (const Message& message : call.sends) cut(message.parcel.tensors);
@@ -233,9 +238,9 @@ class Buffers {
   }
 
   bool heads_meet(const Moved& moved, const Heads& heads) const {
-    if (moved.message->parcel.heads == heads) return true;
-    const Tensor any = members(moved.tensors).front();
-    return overlap(heads_of(problem_, any, moved.message->parcel.heads), heads_of(problem_, any, heads));
+    const Heads& own = moved.message->parcel.heads;
+    if (own == heads || overlap(own, heads)) return true;
+    return (moved.tensors & k_of_keys) != 0 && overlap(kv_heads(problem_, own), kv_heads(problem_, heads));
   }
 
   // Calls `see` for everything of one kind that has tokens and heads in common with what was moved.

@@ -141,11 +141,11 @@ std::shared_ptr<const GroupPass> group_pass(const Scheme& scheme, const Problem&
   asked.problem.value_dim = problem.values();
   if (auto known = memory.find(asked)) return known;
   // Spread over all ranks, those that are looked at would be others.
-  const bool renumbered = !grid.heads_inner && problem.documents.empty();
+  const bool alike = !grid.heads_inner && problem.documents.empty();
   Grid inner = grid;
   inner.heads_inner = true;
   GroupPass answer =
-      renumbered ? heads_outside(*group_pass(scheme, problem, inner, pass), grid) : folded(scheme, problem, grid, pass);
+      alike ? heads_outside(*group_pass(scheme, problem, inner, pass), grid) : folded(scheme, problem, grid, pass);
   asked.answer = std::make_shared<const GroupPass>(std::move(answer));
   memory.keep(asked);
   return asked.answer;
