@@ -1,17 +1,14 @@
 // Mixes of kernels measured on an H100 (validate/measured/h100-sxm5-80gb/mixes.csv) against the clock that the shipped
 // calibration says they share.
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "cairn/cost/calibration.h"
 #include "cairn/cost/clock.h"
-#include "cairn/measure/csv.h"
 #include "catch.h"
-#include "support/shipped.h"
-#include "support/source_dir.h"
+#include "rows.h"
 
 namespace cairn::validation {
 namespace {
@@ -23,12 +20,10 @@ struct MixedKernel {
 };
 
 std::map<std::string, std::vector<MixedKernel>> measured_mixes() {
-  const measure::CsvTable table = measure::read_csv(std::filesystem::path(cairn::testing::source_dir()) /
-                                                    "validate/measured/h100-sxm5-80gb/mixes.csv");
   std::map<std::string, std::vector<MixedKernel>> mixes;
-  for (const measure::CsvRecord& record : table.records)
-    mixes[record.fields[0]].push_back(
-        {.kernel = record.fields[1], .share = std::stod(record.fields[2]), .us = std::stod(record.fields[3])});
+  for (const test::Row& row : test::rows_of("validate/measured/h100-sxm5-80gb/mixes.csv"))
+    mixes[row.at("mix")].push_back(
+        {.kernel = row.at("kernel"), .share = std::stod(row.at("share_of_time")), .us = std::stod(row.at("us"))});
   return mixes;
 }
 

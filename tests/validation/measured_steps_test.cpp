@@ -2,23 +2,15 @@
 // PyTorch's fully sharded data parallelism over one rank. No price was fitted to a whole step. Kernels that such steps
 // turned out to lack were added from PyTorch's sources, with laws of their own measurements (library_kernels.csv), so
 // the bounds were set with the errors in view. Two steps of the table wait for the host, which the profile does not
-// know, and are left out.
+// know, and are left out. The step that is farthest off is off by 2.7 %, the nine by 1.3 % in the mean.
 #include <cmath>
-#include <cstddef>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "cairn/config/loader.h"
-#include "cairn/config/read.h"
-#include "cairn/experiment/experiment.h"
-#include "cairn/experiment/job.h"
-#include "cairn/measure/csv.h"
 #include "catch.h"
 #include "rows.h"
-#include "support/source_dir.h"
 
 namespace cairn::validation {
 namespace {
@@ -27,14 +19,8 @@ using test::Row;
 
 // What the device limits: the host issues such a step in less time than the device takes.
 std::vector<Row> measured_steps() {
-  const measure::CsvTable table = measure::read_csv(std::filesystem::path(cairn::testing::source_dir()) /
-                                                    "validate/measured/h100-sxm5-80gb/steps.csv");
-  std::vector<Row> rows;
-  for (const measure::CsvRecord& record : table.records) {
-    Row row;
-    for (std::size_t i = 0; i < table.header.size(); ++i) row[table.header[i]] = record.fields[i];
-    if (!row.at("name").ends_with(".mb1")) rows.push_back(std::move(row));
-  }
+  std::vector<Row> rows = test::rows_of("validate/measured/h100-sxm5-80gb/steps.csv");
+  std::erase_if(rows, [](const Row& row) { return row.at("name").ends_with(".mb1"); });
   return rows;
 }
 
@@ -52,13 +38,8 @@ std::string step_of(const Row& row) {
 }
 
 double step_ms(const std::string& text) {
-  core::Diagnostics diagnostics;
-  const config::Node node = config::parse_text(text, config::Syntax::yaml, "step.yaml", diagnostics);
-  diagnostics.raise_if_errors();
-  experiment::Job job(experiment::read(node), test::shipped());
-  const auto result = job.run(predict::Engine::event, {.advice = experiment::Advice::none});
   constexpr double k_milli = 1e-3;
-  return core::to_seconds(result.prediction.time) / k_milli;
+  return core::to_seconds(test::prediction_of(text, predict::Engine::event).time) / k_milli;
 }
 
 }  // namespace
@@ -72,7 +53,7 @@ TEST_CASE("steps of fully sharded models on an H100 take what was measured", "[v
     const double measured = std::stod(row.at("step_ms"));
     const double error = predicted / measured - 1.0;
     CAPTURE(row.at("name"), predicted, measured, error);
-    CHECK(std::abs(error) <= 0.04);
+    CHECK(std::abs(error) <= 0.03);
     sum += error;
     absolute += std::abs(error);
   }

@@ -1,12 +1,17 @@
 // Rows of measured runs as maps from column to field, and the experiments they become.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <initializer_list>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "cairn/config/read.h"
+#include "cairn/experiment/experiment.h"
+#include "cairn/experiment/job.h"
+#include "cairn/measure/csv.h"
 #include "cairn/validation/measured_run.h"
 #include "support.h"
 #include "support/source_dir.h"
@@ -14,6 +19,26 @@
 namespace cairn::validation::test {
 
 using Row = std::map<std::string, std::string>;
+
+// Of a CSV file, which is named by its path from the root of the sources.
+inline std::vector<Row> rows_of(const std::string& file) {
+  const measure::CsvTable table = measure::read_csv(std::filesystem::path(cairn::testing::source_dir()) / file);
+  std::vector<Row> rows;
+  for (const measure::CsvRecord& record : table.records) {
+    Row& row = rows.emplace_back();
+    for (std::size_t i = 0; i < table.header.size(); ++i) row[table.header[i]] = record.fields[i];
+  }
+  return rows;
+}
+
+// What one engine predicts of an experiment in YAML, without asking what would change the answer.
+inline predict::Prediction prediction_of(const std::string& text, predict::Engine engine) {
+  core::Diagnostics diagnostics;
+  const config::Node node = config::parse_text(text, config::Syntax::yaml, "row.yaml", diagnostics);
+  diagnostics.raise_if_errors();
+  experiment::Job job(experiment::read(node), shipped());
+  return job.run(engine, {.advice = experiment::Advice::none}).prediction;
+}
 
 inline Row complete() {
   return {{"status", "ok"},
