@@ -66,7 +66,8 @@ void sharding(config::Fields& fields, FrameworkProfile& profile) {
   fields.flag("divides_reduced", profile.behaviour.divides_reduced,
               {.doc = "whole gradients are divided in a pass of their own before they are reduced to shards"});
   fields.flag("keeps_root_gathered", profile.behaviour.keeps_root_gathered,
-              {.doc = "parameters of the first and last layer stay gathered between a forward and its backward pass"});
+              {.doc = "parameters of the first and last layer stay gathered to the backward pass, under a pipeline to "
+                      "the last one"});
 }
 
 void recompute(config::Fields& fields, FrameworkProfile& profile) {

@@ -205,11 +205,62 @@ TEST_CASE("Parameters of the root are gathered once for both passes where the fr
     // The root's parameters are there in between, and gone in the end.
     CHECK(forward_pass(once, 0).profile.delta == forward_pass(twice, 0).profile.delta + k_gathered * ends);
     CHECK(backward_pass(once, 0).profile.delta == backward_pass(twice, 0).profile.delta - k_gathered * ends);
-    // With stages others are under way in between: each pass gathers anew.
-    strategy.pipeline = 2;
-    strategy.stage_layers = {k_layers - 2, 2};
-    CHECK(copies(backward_pass(keeps.lower(strategy), 0)) == copies(backward_pass(again.lower(strategy), 0)));
   }
+}
+
+TEST_CASE("With stages the root's parameters are gathered once a step, since others are under way in between") {
+  const ir::Model model = small_transformer({.body_layers = k_layers});
+  plan::FrameworkBehaviour behaviour = copying();
+  plan::Lowering again(model, 8, {}, 0, behaviour);
+  behaviour.keeps_root_gathered = true;
+  plan::Lowering keeps(model, 8, {}, 0, behaviour);
+  const std::int64_t body = small_transformer({.body_layers = k_layers + 1}).parameters() - model.parameters();
+  plan::Strategy strategy = sharded();
+  strategy.micro_batches = 4;
+  strategy.pipeline = 2;
+  strategy.stage_layers = {k_layers - 2, 2};
+  for (const std::int64_t ahead : {0, 1, 2}) {
+    strategy.prefetch = ahead;
+    const program::Program &every = again.lower(strategy), &once = keeps.lower(strategy);
+    double ends = 0.0;
+    for (const std::int32_t stage : {0, 1}) {
+      CAPTURE(ahead, stage);
+      const auto layers = static_cast<double>(strategy.stage_layers[static_cast<std::size_t>(stage)] * body);
+      const double root = copies(forward_pass(every, stage)).elements - layers;
+      REQUIRE(root > 0.0);
+      ends += root;
+      for (const bool special : {false, true}) {
+        CHECK(copies(forward_pass(once, stage, special)).elements == layers + (special ? root : 0.0));
+        CHECK(copies(backward_pass(once, stage, special)).elements == layers);
+        // What the first forward pass brings, the last backward pass gives up.
+        const double held = special ? k_gathered * root : 0.0;
+        CHECK(forward_pass(once, stage, special).profile.delta ==
+              forward_pass(every, stage, special).profile.delta + held);
+        CHECK(backward_pass(once, stage, special).profile.delta ==
+              backward_pass(every, stage, special).profile.delta - held);
+      }
+    }
+    CHECK(ends == static_cast<double>(model.parameters() - k_layers * body));
+  }
+}
+
+TEST_CASE("Parameters that a schedule updates within the step are gathered anew, those of the root as well") {
+  const ir::Model model = small_transformer({.body_layers = k_layers});
+  plan::FrameworkBehaviour behaviour = copying();
+  plan::Lowering again(model, 8, {}, 0, behaviour);
+  behaviour.keeps_root_gathered = true;
+  plan::Lowering keeps(model, 8, {}, 0, behaviour);
+  plan::Strategy strategy = sharded();
+  strategy.schedule = "pipedream";
+  strategy.micro_batches = 4;
+  strategy.pipeline = 2;
+  strategy.stage_layers = {k_layers - 2, 2};
+  const program::Program &every = again.lower(strategy), &same = keeps.lower(strategy);
+  for (const std::int32_t stage : {0, 1})
+    for (const bool special : {false, true}) {
+      CHECK(copies(forward_pass(same, stage, special)) == copies(forward_pass(every, stage, special)));
+      CHECK(copies(backward_pass(same, stage, special)) == copies(backward_pass(every, stage, special)));
+    }
 }
 
 TEST_CASE("Side rows that gather a chunk's parameters wait for the kernels as well") {

@@ -232,6 +232,40 @@ TEST_CASE("gathered parameters are held one unit longer for every unit ahead clo
   CHECK(category(program::Category::parameters) == 2.0 * k_layer_parameters * (k_layers / k_ranks + k_layers));
 }
 
+TEST_CASE("a pipeline gathers once a step what it does not reshard, and holds it all closed_form") {
+  // A stage of l units of psi parameters and m micro-batches over w ranks: each gather is l psi elements of 2 bytes, of
+  // which a rank sends (w - 1) / w. 2 m of them where units reshard after every pass; m where they wait for the
+  // backward pass and no other micro-batch is under way; 1 where others are. Gradients are reduced m times.
+  constexpr std::int64_t k_ranks = 4, k_units = 6;
+  constexpr double k_bytes = 2.0;
+  const ir::Model model = two_products({.layers = 2 * k_units});
+  plan::Lowering lowering(model, 1, mixed_precision());
+  for (const std::int64_t micro_batches : {2, 3, 8})
+    for (const std::int64_t stages : {1, 2}) {
+      CAPTURE(micro_batches, stages);
+      plan::Strategy strategy = fully_sharded(k_ranks, 2 * k_units);
+      strategy.micro_batches = micro_batches;
+      strategy.pipeline = stages;
+      if (stages == 2) strategy.stage_layers = {k_units, k_units};
+      const double each = k_bytes * k_layer_parameters;
+      const double all = each * static_cast<double>(stages == 1 ? 2 * k_units : k_units);
+      const auto m = static_cast<double>(micro_batches), w = static_cast<double>(k_ranks);
+      const auto sent = [&](double gathers) { return Approx((gathers + m) * all * (w - 1.0) / w); };
+      const auto held = [&](std::int32_t stage) {
+        constexpr auto k_parameters = static_cast<std::size_t>(program::Category::parameters);
+        return predict::stage_memory(lowering.lower(strategy), stage).at_peak[k_parameters];
+      };
+      for (std::int32_t stage = 0; stage < stages; ++stage) {
+        strategy.reshard_after_forward = true;
+        CHECK(sent_bytes(lowering.lower(strategy), program::Axis::data, stage) == sent(2.0 * m));
+        CHECK(held(stage) <= all / w + 2.0 * each);  // one unit computes, the next comes
+        strategy.reshard_after_forward = false;
+        CHECK(sent_bytes(lowering.lower(strategy), program::Axis::data, stage) == sent(stages == 1 ? m : 1.0));
+        CHECK(held(stage) == all / w + all);
+      }
+    }
+}
+
 TEST_CASE("settings of sharding and offload that contradict each other") {
   const ir::Model model = two_products({.layers = 2});
   plan::Lowering lowering(model, 8, mixed_precision());

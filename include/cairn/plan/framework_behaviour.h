@@ -47,8 +47,9 @@ struct FrameworkBehaviour {
   // need padding or not; and are divided by a factor of that number in a pass of their own, so that sums stay in range.
   bool copies_reduced = false;
   bool divides_reduced = false;
-  // Parameters of the first and last layer stay gathered from a forward pass to the end of its backward pass, whatever
-  // the others do, as long as no other micro-batch is under way between the two and the host does not keep them.
+  // Parameters of the first and last layer are not resharded after a forward pass, whatever the others do, unless the
+  // host keeps them: they stay gathered to the end of its backward pass, and where other micro-batches are under way in
+  // between to the end of the step's last one, but are given up where a schedule updates them before.
   bool keeps_root_gathered = false;
   bool recompute_ends = false;  // full recomputation includes the first and last layer, but not the loss
   // Recomputation operator by operator keeps the result of every product that it does not run again, whether the

@@ -72,6 +72,19 @@ ReplicaGroups model_copies(const pipeline::Schedule& schedule, const std::vector
   return result;
 }
 
+// Whether a device ever has two micro-batches of one chunk between their forward and backward passes.
+bool several_under_way(const pipeline::Schedule& schedule) {
+  for (std::int32_t device = 0; device < schedule.stages; ++device) {
+    std::vector<std::int32_t> under_way(static_cast<std::size_t>(schedule.chunks), 0);
+    for (const pipeline::Operation& operation : schedule.row(device)) {
+      std::int32_t& count = under_way[static_cast<std::size_t>(operation.chunk)];
+      if (operation.phase == pipeline::Phase::forward && ++count > 1) return true;
+      if (pipeline::sends_gradient(operation.phase)) count = std::max(0, count - 1);
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::shared_ptr<const PassOrder> ScheduleEntry::pass_order(const ReplicaGroups& replicas) const {
@@ -118,6 +131,8 @@ const ScheduleEntry& ScheduleCache::of(const Structure& structure) {
     entry->versions = pipeline::weight_versions(*entry->schedule);
   else
     entry->versions.assign(static_cast<std::size_t>(structure.pipeline), 1);
+  // What an operation of the schedule updates is gathered anew by the passes behind it.
+  if (several_under_way(*entry->schedule)) entry->kept = entry->updates ? Gathered::for_a_pass : Gathered::for_the_step;
   entry->model_copies = model_copies(*entry->schedule, entry->devices);
   entry->chunks.resize(entry->devices.size());
   for (std::int32_t device = 0; device < entry->schedule->stages; ++device)

@@ -12,6 +12,7 @@
 #include "cairn/plan/strategy.h"
 #include "cairn/program/program.h"
 #include "interned.h"
+#include "state/unit_settings.h"
 #include "vocabulary.h"
 
 namespace cairn::plan {
@@ -26,7 +27,8 @@ struct ScheduleEntry {
   bool exchanges = false;              // side rows gather parameters and reduce gradients
   bool copies = false;                 // side rows copy activations to the host and back
   bool updates = false;                // the schedule updates parameters by operations of its own
-  ReplicaGroups model_copies;          // stages that hold the same layers, in bidirectional pipelines
+  Gathered kept = Gathered::for_a_micro_batch;  // how long parameters stay that are not resharded after forward
+  ReplicaGroups model_copies;                   // stages that hold the same layers, in bidirectional pipelines
 
   // What every stage runs where these hold the same parameters.
   std::shared_ptr<const PassOrder> pass_order(const ReplicaGroups& replicas) const;

@@ -29,30 +29,42 @@ void add(CategoryBytes& bytes, Category category, double more) { bytes[static_ca
 
 using Part = LoweredLayer::Part;
 
-// What one pass fetches and frees, unit by unit. A pass of weight gradients alone fetches nothing: it needs no
-// parameters, and offloaded activations are back by then. Parameters that stay gathered are freed after a chunk's last
-// gradients.
+// Whether a pass brings parameters that stay for so long, and whether they go behind it; `special`: a chunk's first
+// forward or last backward pass. A pass of weight gradients alone needs none.
+bool brings(Gathered stay, Part part, bool special) {
+  switch (stay) {
+    case Gathered::for_a_pass:
+      return part != Part::weight_gradient;
+    case Gathered::for_a_micro_batch:
+      return part == Part::forward;
+    case Gathered::for_the_step:
+      return part == Part::forward && special;
+  }
+  return false;
+}
+bool lets_go(Gathered stay, Part part, bool special) {
+  switch (stay) {
+    case Gathered::for_a_pass:
+      return part != Part::weight_gradient;
+    case Gathered::for_a_micro_batch:
+      return part == Part::backward || part == Part::input_gradient;
+    case Gathered::for_the_step:
+      return special && (part == Part::backward || part == Part::weight_gradient);
+  }
+  return false;
+}
+
+// What one pass fetches and frees, unit by unit. A pass of weight gradients alone fetches nothing: offloaded
+// activations are back by then.
 class Fetches {
  public:
   Fetches(const UnitSettings& settings, const std::vector<Unit>& units, Part part, bool special)
-      : settings_(settings), units_(units), part_(part) {
-    const bool kept_long = settings.several_under_way && !settings.reshard_after_forward;
-    const bool moves = settings.parameters_move();
-    const bool forward = part == Part::forward;
-    const bool weights = part == Part::weight_gradient;
-    const bool last = special && part != Part::input_gradient;
-    fetches_ = moves && !weights && (settings.reshard_after_forward || (forward && (!kept_long || special)));
-    gives_up_ =
-        moves &&
-        (settings.reshard_after_forward ? !weights : !forward && (kept_long ? last : part != Part::weight_gradient));
-    keeps_root_ = settings.reshard_after_forward && settings.behaviour->keeps_root_gathered &&
-                  !settings.several_under_way && settings.offload.parameters == Home::device;
-  }
+      : settings_(settings), units_(units), part_(part), special_(special) {}
 
   Fetch of(std::size_t index) const {
     const LayerState& state = units_[index].layer->lowering.state();
     Fetch fetch;
-    if (fetches(root(index))) parameters(fetch, state.moved_elements(true), resident(index));
+    if (fetches(gathered(index))) parameters(fetch, state.moved_elements(true), resident(index));
     const Home home = settings_.offload.activations;
     const bool returns = part_ == Part::backward || part_ == Part::input_gradient;
     if (returns && home != Home::device && offloads(units_[index])) {
@@ -66,28 +78,28 @@ class Fetches {
   }
   // What unit `index` computes on its parameters once they have come, and the pass on those that several layers share.
   std::vector<ir::Shard> kernels(std::size_t index) const {
-    if (!fetches(root(index))) return {};
+    if (!fetches(gathered(index))) return {};
     return settings_.gather_kernels(units_[index].layer->lowering.state().moved_elements(true));
   }
   std::vector<ir::Shard> shared_kernels() const {
-    if (!fetches(true)) return {};
+    if (!fetches(settings_.root_gathered)) return {};
     return settings_.gather_kernels(shared_elements());
   }
   // Parameters that several layers share are fetched for the whole pass.
   Fetch shared() const {
     Fetch fetch;
-    if (fetches(true)) parameters(fetch, shared_elements(), false);
+    if (fetches(settings_.root_gathered)) parameters(fetch, shared_elements(), false);
     return fetch;
   }
   CategoryBytes given_up(std::size_t index) const {
     Fetch fetched;
-    if (gives_up(root(index)))
+    if (gives_up(gathered(index)))
       parameters(fetched, units_[index].layer->lowering.state().moved_elements(true), resident(index));
     return fetched.bytes;
   }
   CategoryBytes shared_given_up() const {
     Fetch fetched;
-    if (gives_up(true)) parameters(fetched, shared_elements(), false);
+    if (gives_up(settings_.root_gathered)) parameters(fetched, shared_elements(), false);
     return fetched.bytes;
   }
   PerGroup<double> shared_elements() const {
@@ -108,10 +120,12 @@ class Fetches {
   }
 
  private:
-  // Of the root are the layers at both ends, with what they share.
-  bool root(std::size_t index) const { return units_[index].layer->lowering.layer().position != ir::Position::body; }
-  bool fetches(bool of_root) const { return fetches_ && (part_ == Part::forward || !(of_root && keeps_root_)); }
-  bool gives_up(bool of_root) const { return gives_up_ && (part_ != Part::forward || !(of_root && keeps_root_)); }
+  Gathered gathered(std::size_t index) const {
+    const bool body = units_[index].layer->lowering.layer().position == ir::Position::body;
+    return body ? settings_.body_gathered : settings_.root_gathered;
+  }
+  bool fetches(Gathered stay) const { return settings_.parameters_move() && brings(stay, part_, special_); }
+  bool gives_up(Gathered stay) const { return settings_.parameters_move() && lets_go(stay, part_, special_); }
   bool resident(std::size_t index) const { return static_cast<std::int64_t>(index) < settings_.offload.resident_units; }
 
   void parameters(Fetch& fetch, const PerGroup<double>& elements, bool resident) const {
@@ -139,9 +153,7 @@ class Fetches {
   const UnitSettings& settings_;
   const std::vector<Unit>& units_;
   Part part_;
-  bool fetches_ = false;
-  bool gives_up_ = false;
-  bool keeps_root_ = false;
+  bool special_;
 };
 
 // The traffic of every unit of a pass, and of its beginning and end, from what each unit fetches.

@@ -15,7 +15,8 @@ std::size_t UnitSettings::hash() const {
   core::Hash hash;
   add(hash, copies);
   add(hash, shards);
-  hash.add(overlap_gradient_reduce).add(overlap_parameter_gather).add(reshard_after_forward);
+  hash.add(overlap_gradient_reduce).add(overlap_parameter_gather);
+  hash.add(static_cast<std::uint8_t>(body_gathered)).add(static_cast<std::uint8_t>(root_gathered));
   hash.add(static_cast<std::uint8_t>(sharding)).add(prefetch).add(offload.resident_units).add(offload.device_every);
   hash.add(static_cast<std::uint8_t>(offload.optimizer))
       .add(static_cast<std::uint8_t>(offload.parameters))
@@ -73,18 +74,6 @@ void check_units(const Strategy& strategy, Sharding sharding) {
 }
 
 }  // namespace
-
-bool several_under_way(const pipeline::Schedule& schedule) {
-  for (std::int32_t device = 0; device < schedule.stages; ++device) {
-    std::vector<std::int32_t> under_way(static_cast<std::size_t>(schedule.chunks), 0);
-    for (const pipeline::Operation& operation : schedule.row(device)) {
-      std::int32_t& count = under_way[static_cast<std::size_t>(operation.chunk)];
-      if (operation.phase == pipeline::Phase::forward && ++count > 1) return true;
-      if (pipeline::sends_gradient(operation.phase)) count = std::max(0, count - 1);
-    }
-  }
-  return false;
-}
 
 bool UnitSettings::copied() const {
   const auto more = [](const Group& ranks) { return ranks.size > 1; };
@@ -171,11 +160,9 @@ double held_buckets(const Strategy& strategy, const FrameworkBehaviour& behaviou
 }  // namespace
 
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
-                           const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
-                           const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update,
-                           const UnitKernels& kernels) {
+                           const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies, Gathered kept,
+                           Sharding sharding, const ir::Graph& host_update, const UnitKernels& kernels) {
   UnitSettings settings{.overlap_gradient_reduce = strategy.overlap_gradient_reduce,
-                        .reshard_after_forward = strategy.reshard_after_forward,
                         .partial_shards = strategy.shard != 0,
                         .reduces_every_micro_batch = strategy.reduce_every_micro_batch || strategy.micro_batches == 1,
                         .single_stage = strategy.pipeline == 1,
@@ -203,8 +190,11 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
     settings.shards[group] = shards(copies[group], shard);
     settings.replicas[group] = replicas(copies[group], shard);
   }
-  settings.several_under_way =
-      (!strategy.reshard_after_forward || behaviour.keeps_root_gathered) && several_under_way(schedule);
+  if (settings.parameters_move()) {
+    const bool keeps_root = behaviour.keeps_root_gathered && strategy.offload.parameters == Home::device;
+    if (!strategy.reshard_after_forward) settings.body_gathered = kept;
+    if (!strategy.reshard_after_forward || keeps_root) settings.root_gathered = kept;
+  }
   return settings;
 }
 

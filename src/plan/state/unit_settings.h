@@ -34,8 +34,15 @@ static_assert(static_cast<Sharding>(Sharded::optimizer) == Sharding::optimizer);
 static_assert(static_cast<Sharding>(Sharded::gradients) == Sharding::gradients);
 static_assert(static_cast<Sharding>(Sharded::parameters) == Sharding::parameters);
 
-// Whether a device ever has two micro-batches of one chunk between their forward and backward passes.
-bool several_under_way(const pipeline::Schedule& schedule);
+// How long a rank keeps what a unit has gathered. Of a chunk with m micro-batches, each of one forward and one backward
+// pass, that is so many gathers a step:
+//   for_a_pass          2 m  the unit reshards after its forward and after its backward pass
+//   for_a_micro_batch     m  from a forward pass to the end of its backward pass
+//   for_the_step          1  from the first forward pass to the end of the last one that needs them
+// A unit that does not reshard after its forward pass keeps them for the step where another micro-batch may be under
+// way in between, whose passes need them, too. Source: PyTorch, fully_shard (`reshard_after_forward`) and
+// torch/distributed/pipelining/stage.py, backward_maybe_with_nosync: under a pipeline no backward pass reshards.
+enum class Gathered : std::uint8_t { for_a_pass, for_a_micro_batch, for_the_step };
 
 // Cache key of passes that move parameters and gradients, and of what a stage holds for the whole step. Members named
 // as in Strategy and FrameworkBehaviour mean the same. Members in which successive plans often differ come first, so
@@ -43,9 +50,10 @@ bool several_under_way(const pipeline::Schedule& schedule);
 struct UnitSettings {
   bool overlap_gradient_reduce = false;
   bool overlap_parameter_gather = false;  // false, too, where nothing is gathered after the update
-  bool reshard_after_forward = true;
   bool partial_shards = false;            // HSDP: there are several replicas of every shard
-  bool several_under_way = false;         // several_under_way() of the schedule, where any parameters stay gathered
+  // Of body layers, and of the root: the layers at both ends, with what they share.
+  Gathered body_gathered = Gathered::for_a_pass;
+  Gathered root_gathered = Gathered::for_a_pass;
   bool reduces_every_micro_batch = true;  // as the strategy says; also true where there is one micro-batch
   bool single_stage = false;
   Sharding sharding = Sharding::nothing;
@@ -94,12 +102,11 @@ struct UnitSettings {
   GradientSync sync(bool last) const;
 };
 
-// Those of a strategy; `copies`: ranks that hold copies of each group's parameters; `host_update`, `kernels`: the
-// operators of an update by the host and of gathers and reductions. Throws core::ConfigurationError for settings that
-// do not go together.
+// Those of a strategy; `copies`: ranks that hold copies of each group's parameters; `kept`: how long the schedule has
+// units keep what they do not reshard after their forward pass; `host_update`, `kernels`: the operators of an update by
+// the host and of gathers and reductions. Throws core::ConfigurationError for settings that do not go together.
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
-                           const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
-                           const pipeline::Schedule& schedule, Sharding sharding, const ir::Graph& host_update,
-                           const UnitKernels& kernels);
+                           const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies, Gathered kept,
+                           Sharding sharding, const ir::Graph& host_update, const UnitKernels& kernels);
 
 }  // namespace cairn::plan
