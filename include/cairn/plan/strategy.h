@@ -118,9 +118,11 @@ struct Structure {
 // Where the state of a stage is kept, and what its copies and neighbouring stages exchange when.
 struct Exchanges {
   Sharded sharded = Sharded::nothing;
-  std::int64_t shard = 0;                // ranks that shard one copy; the others hold replicas of it (HSDP). 0: all
-  std::int64_t prefetch = 1;             // layers whose parameters are gathered ahead of the computing one: 0, 1, 2
-  bool reshard_after_forward = true;     // gathered parameters are freed after forward, gathered again in backward
+  std::int64_t shard = 0;     // ranks that shard one copy; the others hold replicas of it (HSDP). 0: all
+  std::int64_t prefetch = 1;  // layers whose parameters are gathered ahead of the computing one: 0, 1, 2
+  // Gathered parameters are freed after forward and gathered again in backward; false: they stay to the end of
+  // backward, and where several micro-batches are under way to the end of the step's last backward pass.
+  bool reshard_after_forward = true;
   bool reduce_every_micro_batch = true;  // sharded gradients; false: they accumulate unsharded and are reduced once
   Offload offload;
   bool overlap_gradient_reduce = false;   // gradient reduction overlaps the last backward pass
