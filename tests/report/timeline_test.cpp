@@ -16,7 +16,7 @@ using report_tests::small;
 
 namespace {
 
-json document(const std::vector<std::string>& overrides, predict::Engine engine, bool timeline = true) {
+json with_timeline(const std::vector<std::string>& overrides, predict::Engine engine, bool timeline = true) {
   experiment::Job job(small(overrides), loader());
   const experiment::Result result = job.run(engine, {.passes = timeline});
   return json::parse(report::json({.job = job, .result = result, .tool = k_tool, .timeline = timeline}));
@@ -26,7 +26,7 @@ json document(const std::vector<std::string>& overrides, predict::Engine engine,
 
 TEST_CASE("Passes of a stage follow one another, and those of a micro-batch from stage to stage") {
   for (const auto engine : {predict::Engine::analytic, predict::Engine::both}) {
-    const json run = document({}, engine);
+    const json run = with_timeline({}, engine);
     conforms(json::parse(report::run_schema()), run, "");
     const json& timeline = run["result"]["timeline"];
     REQUIRE(timeline.size() == 1);
@@ -52,12 +52,12 @@ TEST_CASE("Passes of a stage follow one another, and those of a micro-batch from
     }
     CHECK(until[0] <= run["result"]["iteration_time_s"].get<double>());
   }
-  CHECK_FALSE(document({}, predict::Engine::both, false)["result"].contains("timeline"));
+  CHECK_FALSE(with_timeline({}, predict::Engine::both, false)["result"].contains("timeline"));
 }
 
 TEST_CASE("Of more passes than are listed there are the first and the last") {
   // 8,192 micro-batches: 32,768 passes on two stages.
-  const json run = document({"training.global_batch=16384"}, predict::Engine::analytic);
+  const json run = with_timeline({"training.global_batch=16384"}, predict::Engine::analytic);
   const json& timeline = run["result"]["timeline"];
   REQUIRE(timeline.size() == 2);
   CHECK(timeline[0]["until_s"].get<double>() < timeline[1]["from_s"].get<double>());

@@ -3,10 +3,11 @@
 namespace cairn::report::html {
 
 void Picture::begin(double height, std::string_view id, std::string_view name, std::string_view what) {
-  add("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" font-size=\"{:.0f}\" role=\"group\" "
-      "aria-labelledby=\"{}-title\" aria-describedby=\"{}-desc\">\n<title id=\"{}-title\">{}</title>\n<desc "
-      "id=\"{}-desc\">{}</desc>\n",
-      k_picture_width, height, k_picture_font, id, id, id, xml_text(name), id, xml_text(what));
+  add("<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{2}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" font-size=\"{3:.0f}\" "
+      "role=\"group\" aria-labelledby=\"{2}-title\" aria-describedby=\"{2}-desc\">\n<title "
+      "id=\"{2}-title\">{4}</title>\n"
+      "<desc id=\"{2}-desc\">{5}</desc>\n",
+      k_picture_width, height, id, k_picture_font, xml_text(name), xml_text(what));
 }
 
 std::string Picture::end() { return std::move(out_) + "</svg>\n"; }
