@@ -1,4 +1,4 @@
-// Pages in a browser: Chromium without a window. No errors on its console, every figure that of the document, hovering
+// Pages in a browser: Chromium without a window. No errors on its console, every figure that of the document, hovering and tapping
 // answers, nothing cut or wider than the window at the widths of a screen and of a phone, and it prints.
 #include <cstdlib>
 #include <filesystem>
