@@ -13,6 +13,7 @@
 #include "cairn/search/search.h"
 #include "cairn/sweep/sweep.h"
 #include "catch.h"
+#include "html/picture.h"
 #include "report/conforms.h"
 #include "report/small_run.h"
 #include "report/xml_page.h"
@@ -346,6 +347,40 @@ TEST_CASE("Passes that run across the border of a window are drawn up to it") {
   // The second is of a chunk of odd number, whatever the settings say.
   CHECK(text.find("pale ones") != std::string::npos);
   CHECK(page_of("[0, \"forward\", 0, 0, 1.0, 1.5]").find("pale ones") == std::string::npos);
+}
+
+TEST_CASE("Labels under a curve stay inside the picture and off one another") {
+  const auto labels = [](const std::vector<std::string>& values) {
+    const ordered_json document{
+        {"schema", "cairn.sweep/1"},
+        {"vary", {{{"key", "k"}, {"values", values}}}},
+        {"rows",
+         {{{"values", {{"k", values.front()}}}, {"result", {{"tokens_per_s", 1.0}, {"gpus", 1}, {"fits", true}}}}}}};
+    const XmlPage page(report::html_report(document.dump()));
+    std::vector<std::string> shown;
+    double free_from = 0.0;
+    for (const XmlElement& each : page.elements()) {
+      if (each.name != "text" || std::none_of(values.begin(), values.end(), [&](const std::string& value) {
+            return each.text.starts_with(value.substr(0, 8));
+          }))
+        continue;
+      INFO(each.text);
+      const double half = report::html::k_widest_letter * static_cast<double>(each.text.size()) / 2.0;
+      const double middle = std::stod(each.attributes.at("x"));
+      constexpr double k_one_digit = 0.051;
+      CHECK(middle - half >= free_from - k_one_digit);
+      CHECK(middle + half <= report::html::k_picture_width + k_one_digit);
+      free_from = middle + half;
+      shown.push_back(each.text);
+    }
+    return shown;
+  };
+  const std::string first(24, 'A'), last(24, 'C');
+  // Long ones at both edges move inside.
+  CHECK(labels({first, "B", last}) == std::vector<std::string>{first, "B", last});
+  // Moved inside, the last would stand on the one in the middle.
+  CHECK(labels({"A", std::string(20, 'B'), last}) == std::vector<std::string>{"A", std::string(20, 'B')});
+  CHECK(labels({std::string(200, 'A')}) == std::vector<std::string>{std::string(22, 'A') + ".."});
 }
 
 TEST_CASE("The pages of a search say what is best and why the rest is not") {

@@ -19,7 +19,8 @@ constexpr double k_curve_left = 66.0, k_curve_right = 14.0, k_curve_top = 30.0, 
                  k_curve_bottom = 50.0;  // around and of the plot [pixels]
 constexpr double k_curve_ticks = 6.0;
 constexpr double k_curve_point = 4.5;
-constexpr std::size_t k_few_curves = 4;  // of more, ideal scaling is drawn fainter
+constexpr std::size_t k_curve_letters = 24;  // of a label; points and rows have values whole
+constexpr std::size_t k_few_curves = 4;      // of more, ideal scaling is drawn fainter
 constexpr double k_told_elasticity = 5e-4;
 
 struct CurvePoint {
@@ -116,7 +117,8 @@ class CurvePicture : Picture {
     double free_from = 0.0;  // where the next label may begin
     for (std::size_t i = 0; i < values_.size(); ++i) {
       line(x(i), k_curve_top, x(i), bottom(), "class=\"grid\"");
-      const std::string label = axis_.label(values_[i]);
+      std::string label = axis_.label(values_[i]);
+      if (label.size() > k_curve_letters) label = label.substr(0, k_curve_letters - 2) + "..";
       const double half = k_widest_letter * static_cast<double>(label.size()) / 2.0;
       // A label beside an edge moves inside, and is left out where the one before already stands there.
       const double middle = std::max(half, std::min(x(i), k_picture_width - half));
