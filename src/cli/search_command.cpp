@@ -143,7 +143,7 @@ int command(const SearchArguments& arguments, Context& context) {
       .extent = extent ? &*extent : nullptr,
       .tool = context.tool};
   if (page) {
-    page->write(report::html_report(report::json(found)));
+    page->write(report::html_report(report::json(found, -1)));
     page->finish();
   }
   output.write(in_form(

@@ -50,7 +50,7 @@ int command(const SweepArguments& arguments, Context& context) {
   const report::Sweep swept{.answer = answer, .objective = asked.objective, .tool = context.tool};
   if (!arguments.plot.empty()) write_file(arguments.plot, report::sweep_svg(swept), context.read);
   if (page) {
-    page->write(report::html_report(report::json(swept)));
+    page->write(report::html_report(report::json(swept, -1)));
     page->finish();
   }
   output.write(in_form(arguments, swept, context.color(output)));

@@ -7,8 +7,11 @@
 #include <fmt/format.h>
 
 #include "cairn/core/format_units.h"
+#include "cairn/core/quantity.h"
 
 namespace cairn::report {
+
+inline constexpr double k_gibibyte = core::k_gibibyte.base();
 
 inline std::string percent(double share, int decimals = 1) { return fmt::format("{:.{}f} %", 100.0 * share, decimals); }
 inline std::string seconds(double value) { return core::format(core::Seconds::from_base(value)); }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "amounts.h"
 #include "cairn/core/format_units.h"
 #include "cairn/report/run.h"
 #include "memory_parts.h"
@@ -14,7 +15,6 @@
 namespace cairn::report {
 namespace {
 
-constexpr double k_gibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr double k_left = 64.0, k_top = 56.0, k_height = 320.0, k_bottom = 52.0;  // around and of the bars [pixels]
 constexpr double k_legend = 250.0, k_legend_row = 20.0, k_gap = 24.0;
 constexpr double k_most_width = 960.0, k_widest = 72.0, k_narrowest = 4.0;  // of all bars, and of the place of one

@@ -1,6 +1,7 @@
 // When the passes of a step ran, as `result.timeline` of a run.
 #include <algorithm>
 
+#include "cairn/core/assert.h"
 #include "run_keys.h"
 
 namespace cairn::report::schema {
@@ -45,7 +46,8 @@ std::vector<RanPass> ran_passes(const program::Program& program, const predict::
   return all;
 }
 
-// The whole step, or of too many passes its beginning and its end, with as many in each.
+// The whole step, or of too many passes its beginning and its end, with about as many in each: passes that run across
+// the border of a window are in it, since a stage that lacked them there would seem to wait.
 std::vector<PassWindow> windows(std::vector<RanPass> all, core::Picoseconds step) {
   if (all.size() <= k_most_passes) return {{.from = 0, .until = step, .passes = std::move(all)}};
   constexpr std::size_t k_half = k_most_passes / 2;
@@ -59,8 +61,8 @@ std::vector<PassWindow> windows(std::vector<RanPass> all, core::Picoseconds step
   PassWindow beginning{.from = 0, .until = ends[k_half]};
   PassWindow end{.from = std::max(beginning.until, starts[starts.size() - k_half]), .until = step};
   for (const RanPass& pass : all) {
-    if (pass.end <= beginning.until) beginning.passes.push_back(pass);
-    if (pass.start >= end.from) end.passes.push_back(pass);
+    if (pass.start < beginning.until) beginning.passes.push_back(pass);
+    if (pass.end > end.from) end.passes.push_back(pass);
   }
   return {std::move(beginning), std::move(end)};
 }
@@ -90,16 +92,16 @@ Json timeline_schema() {
       list_of(object({{"from_s", amount("s from the start of the step")},
                       {"until_s", amount("s from the start of the step")},
                       {"passes", described(list_of(pass_schema()),
-                                           "[stage, phase, micro-batch, chunk, start_s, end_s], those that take time, "
-                                           "stage after stage")}})),
+                                           "[stage, phase, micro-batch, chunk, start_s, end_s], those that take time "
+                                           "between from_s and until_s, in part or whole, stage after stage")}})),
       "when passes ran on one rank of each stage: the whole step, or, of one with more than 10,000 passes, its "
-      "beginning "
-      "and its end; only in the document inside the page of --html");
+      "beginning and its end; only in the document inside the page of --html");
 }
 
 Json timeline(const Run& run) {
   Json result = Json::array();
   const predict::Prediction& prediction = run.result.prediction;
+  CAIRN_ASSERT(!prediction.passes.empty());  // whoever asks for a timeline has had PassTimes kept
   for (const PassWindow& window : windows(ran_passes(run.job.program(), prediction.passes), prediction.time)) {
     Json passes = Json::array();
     for (const RanPass& pass : window.passes) passes.push_back(pass_json(pass));

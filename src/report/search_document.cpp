@@ -12,7 +12,6 @@ namespace schema {
 namespace {
 
 constexpr const char* k_search_schema = "cairn.search/1";
-constexpr int k_search_indent = 2;
 
 Json search_settings(const SearchSettings& settings) {
   Json all = Json::object();
@@ -206,7 +205,9 @@ const Described<Search>& search_document_keys() {
 }  // namespace
 }  // namespace schema
 
-std::string json(const Search& of) { return core::json_text(search_document_keys().json(of), k_search_indent) + "\n"; }
+std::string json(const Search& of, int indent) {
+  return core::json_text(search_document_keys().json(of), indent) + "\n";
+}
 
 std::string search_schema() {
   return core::json_text(document(k_search_schema, search_document_keys().schema()), k_schema_indent);

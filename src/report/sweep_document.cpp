@@ -17,7 +17,6 @@ namespace schema {
 namespace {
 
 constexpr const char* k_sweep_schema = "cairn.sweep/1";
-constexpr int k_sweep_indent = 2;
 
 struct SweepPoint {
   const sweep::Point& point;
@@ -226,7 +225,7 @@ const Described<Sweep>& sweep_document_keys() {
 }  // namespace
 }  // namespace schema
 
-std::string json(const Sweep& of) { return core::json_text(sweep_document_keys().json(of), k_sweep_indent) + "\n"; }
+std::string json(const Sweep& of, int indent) { return core::json_text(sweep_document_keys().json(of), indent) + "\n"; }
 
 std::string sweep_schema() {
   return core::json_text(document(k_sweep_schema, sweep_document_keys().schema()), k_schema_indent);

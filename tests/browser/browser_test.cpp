@@ -1,5 +1,5 @@
 // Pages in a browser: Chromium without a window. No errors on its console, every figure that of the document, hovering
-// answers, nothing cut or wider than the window at the widths of a screen and of a phone, and it prints.
+// and tapping answer, nothing cut or wider than the window at the widths of a screen and of a phone, and it prints.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -90,6 +90,7 @@ const std::vector<Asked>& asked() {
       {"sweep",
        {"sweep", "llama3-8b-fsdp-dgx-h100", "--set", "strategy.dp=null", "--set", "training.global_batch=512", "--vary",
         "cluster.nodes=1..64*2"}},
+      {"sweep of words", {"sweep", "llama3-8b-fsdp-dgx-h100", "--vary", "training.precision=bf16,fp8-delayed"}},
       {"sweep of two keys",
        {"sweep", "llama3-70b-64xdgx-h100", "--set", "strategy.dp=null", "--vary", "cluster.nodes=16..256*2", "--vary",
         "strategy.tp=1,2,4,8"}}};

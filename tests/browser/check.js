@@ -48,6 +48,37 @@
     if (!tip.hidden) wrong.push("the tip stays");
   });
 
+  // A tap says it as well, until the next one, and only a second on the same point leads to its row.
+  document.querySelectorAll("svg a.point, svg rect.hit").forEach(function (part) {
+    var box = part.getBoundingClientRect();
+    function tap(on) {
+      var finger = { pointerType: "touch", bubbles: true, clientX: box.left + box.width / 2, clientY: box.top + 1 };
+      on.dispatchEvent(new PointerEvent("pointerdown", finger));
+      on.dispatchEvent(new PointerEvent("pointerup", finger));
+      on.dispatchEvent(new PointerEvent("pointerleave", finger));
+    }
+    function leads() {
+      var followed = false;
+      function seen(event) {
+        followed = !event.defaultPrevented;
+        event.preventDefault();
+      }
+      document.addEventListener("click", seen);
+      part.dispatchEvent(new PointerEvent("click", { bubbles: true, cancelable: true }));
+      document.removeEventListener("click", seen);
+      return followed;
+    }
+    tap(part);
+    if (tip.hidden || tip.textContent.trim() === "") wrong.push("no tip for a tap on " + part.outerHTML.slice(0, 80));
+    if (part.matches("a.point")) {
+      if (leads()) wrong.push("the first tap leads away");
+      tap(part);
+      if (!leads()) wrong.push("the second tap leads nowhere");
+    }
+    tap(document.body);
+    if (!tip.hidden) wrong.push("the tip of a tap stays");
+  });
+
   // Nothing is cut, and nothing makes the page wider than the window.
   var wide = document.documentElement;
   if (wide.scrollWidth > wide.clientWidth + 1) wrong.push("wider than the window: " + wide.scrollWidth);

@@ -9,6 +9,7 @@
 
 #include "cairn/program/mesh.h"
 #include "cairn/report/schema.h"
+#include "cairn/report/search.h"
 #include "catch.h"
 
 namespace cairn::report {
@@ -26,9 +27,16 @@ TEST_CASE("Labels of times, memory and communication are explained") {
   const auto result = nlohmann::json::parse(run_schema())["properties"]["result"]["properties"];
   REQUIRE(result["time_s"]["properties"].size() >= 14);
   all_explained(result["time_s"]["properties"]);
+  all_explained(result["bubble_s"]["properties"]);
   all_explained(result["memory_bytes"]["properties"]);
   for (std::size_t i = 0; i < program::k_axes; ++i)
     CHECK(explained(program::label(static_cast<program::Axis>(i))) != nullptr);
+  const auto space = nlohmann::json::parse(search_schema())["properties"]["space"]["properties"];
+  for (const char* kind : {"evaluated", "pruned", "unfit", "illegal", "excluded"}) {
+    INFO(kind);
+    CHECK(space.contains(kind));
+    CHECK(explained(kind) != nullptr);
+  }
   CHECK(explained("offload") != nullptr);
   CHECK(explained("storage") != nullptr);
 }

@@ -1,6 +1,7 @@
 // Pages of results: well-formed, with every figure that of the document, and no text of it more than text.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <set>
 #include <sstream>
@@ -12,6 +13,7 @@
 #include "cairn/search/search.h"
 #include "cairn/sweep/sweep.h"
 #include "catch.h"
+#include "html/picture.h"
 #include "report/conforms.h"
 #include "report/small_run.h"
 #include "report/xml_page.h"
@@ -157,7 +159,7 @@ double figure(const ordered_json& document, const XmlElement& element) {
   return value;
 }
 
-// Every string of `document` but those that say what it is becomes `text`, or ends in it.
+// Every string of `document` but those that say what it is begins and ends with `text`.
 void poison(ordered_json& document, const std::string& text) {
   for (auto& [key, value] : document.items()) {
     if (value.is_structured())
@@ -189,7 +191,7 @@ TEST_CASE("A page is well-formed, and holds the document") {
       if (each.name == "svg")
         CHECK((each.attributes.contains("aria-hidden") || each.attributes.contains("aria-label") ||
                each.attributes.contains("aria-labelledby")));
-      if (each.name == "th") CHECK(each.attributes.contains("scope"));
+      if (each.name == "th") CHECK((each.attributes.contains("scope") && !each.text.empty()));
     }
     for (const std::string& link : links) {
       INFO(link);
@@ -267,6 +269,118 @@ TEST_CASE("A point of a picture leads to the row that it is drawn from") {
     const std::string row = page.by_id("row-" + std::to_string(i)).text;
     CHECK(row.starts_with(document["rows"][i]["values"]["cluster.nodes"].get<std::string>()));
   }
+}
+
+TEST_CASE("Links of a picture have names, and one without links is an image") {
+  for (const auto& [name, document] : documents()) {
+    INFO(name);
+    const XmlPage page(report::html_report(document));
+    for (const XmlElement& each : page.elements())
+      if (each.attributes.contains("class") && each.attributes.at("class") == "point") {
+        REQUIRE(each.attributes.contains("aria-label"));
+        CHECK_FALSE(each.attributes.at("aria-label").empty());
+      }
+  }
+  const XmlPage run(report::html_report(documents().at("run")));
+  CHECK(run.by_id("memory-picture").attributes.at("role") == "group");
+  CHECK(run.by_id("pipeline-picture").attributes.at("role") == "img");
+  const ordered_json document = ordered_json::parse(documents().at("sweep of two keys"));
+  const XmlPage sweep(report::html_report(documents().at("sweep of two keys")));
+  for (const XmlElement* each : sweep.with("href")) {
+    const ordered_json& values =
+        document["rows"][std::stoul(each->attributes.at("href").substr(std::string("#row-").size()))]["values"];
+    CHECK(each->attributes.at("aria-label")
+              .starts_with("cluster.nodes " + values["cluster.nodes"].get<std::string>() + ", strategy.tp " +
+                           values["strategy.tp"].get<std::string>() + ": "));
+  }
+}
+
+TEST_CASE("Parts of more than a whole end with it, and labels are escaped once") {
+  // Of a step of 2 s parts take 1.5 s, 1 s and 0.1 s: three quarters, what is left, and nothing.
+  const XmlPage page(report::html_report(
+      "{\"schema\": \"cairn.run/1\", \"result\": {\"iteration_time_s\": 2.0, \"causes\": [{\"cause\": \"a_<b\", "
+      "\"time_s\": 1.5}, {\"cause\": \"other\", \"time_s\": 1.0}, {\"cause\": \"compute\", \"time_s\": 0.1}]}}"));
+  std::map<std::string, std::string> widths;
+  std::size_t named = 0;
+  for (const XmlElement& each : page.elements()) {
+    if (each.name == "rect" && !each.text.empty()) widths[each.text] = each.attributes.at("width");
+    named += each.name == "li" && each.text == "a <b" ? 1 : 0;
+  }
+  REQUIRE(widths.size() == 2);
+  CHECK(std::stod(widths.at("a <b")) == Approx(75.0));
+  CHECK(std::stod(widths.at("other")) == Approx(25.0));
+  CHECK(named == 1);
+  const XmlPage over(report::html_report(
+      "{\"schema\": \"cairn.run/1\", \"result\": {\"iteration_time_s\": 2.0, \"causes\": [{\"cause\": \"other\", "
+      "\"time_s\": 3.0}]}}"));
+  for (const XmlElement& each : over.elements())
+    if (each.name == "rect" && each.text == "other") CHECK(std::stod(each.attributes.at("width")) == Approx(100.0));
+}
+
+TEST_CASE("Passes that run across the border of a window are drawn up to it") {
+  const auto page_of = [](const std::string& passes) {
+    return report::html_report(
+        "{\"schema\": \"cairn.run/1\", \"result\": {\"stages\": [{}], \"timeline\": [{\"from_s\": 1, \"until_s\": 2, "
+        "\"passes\": [" +
+        passes + "]}]}}");
+  };
+  // One begins before the window and fills its first half, one ends after it and fills its last quarter.
+  const std::string text = page_of("[0, \"forward\", 0, 0, 0.5, 1.5], [0, \"backward\", 0, 1, 1.75, 2.5]");
+  const XmlPage page(text);
+  double left = 0.0, width = 0.0;
+  std::map<double, double> boxes;  // widths by where they begin
+  for (const XmlElement& each : page.elements()) {
+    if (each.attributes.contains("data-window")) {
+      left = std::stod(each.attributes.at("x"));
+      width = std::stod(each.attributes.at("width"));
+    }
+    double x = 0.0, y = 0.0, wide = 0.0;
+    if (each.name == "path" && std::sscanf(each.attributes.at("d").c_str(), "M%lf %lfh%lf", &x, &y, &wide) == 3)
+      boxes[x] = wide;
+  }
+  constexpr double k_two_digits = 0.011;
+  REQUIRE(boxes.size() == 2);
+  CHECK(boxes.begin()->first == Approx(left).margin(k_two_digits));
+  CHECK(boxes.begin()->second == Approx(0.5 * width).margin(k_two_digits));
+  CHECK(boxes.rbegin()->first == Approx(left + 0.75 * width).margin(k_two_digits));
+  CHECK(boxes.rbegin()->second == Approx(0.25 * width).margin(k_two_digits));
+  // The second is of a chunk of odd number, whatever the settings say.
+  CHECK(text.find("pale ones") != std::string::npos);
+  CHECK(page_of("[0, \"forward\", 0, 0, 1.0, 1.5]").find("pale ones") == std::string::npos);
+}
+
+TEST_CASE("Labels under a curve stay inside the picture and off one another") {
+  const auto labels = [](const std::vector<std::string>& values) {
+    const ordered_json document{
+        {"schema", "cairn.sweep/1"},
+        {"vary", {{{"key", "k"}, {"values", values}}}},
+        {"rows",
+         {{{"values", {{"k", values.front()}}}, {"result", {{"tokens_per_s", 1.0}, {"gpus", 1}, {"fits", true}}}}}}};
+    const XmlPage page(report::html_report(document.dump()));
+    std::vector<std::string> shown;
+    double free_from = 0.0;
+    for (const XmlElement& each : page.elements()) {
+      if (each.name != "text" || std::none_of(values.begin(), values.end(), [&](const std::string& value) {
+            return each.text.starts_with(value.substr(0, 8));
+          }))
+        continue;
+      INFO(each.text);
+      const double half = report::html::k_widest_letter * static_cast<double>(each.text.size()) / 2.0;
+      const double middle = std::stod(each.attributes.at("x"));
+      constexpr double k_one_digit = 0.051;
+      CHECK(middle - half >= free_from - k_one_digit);
+      CHECK(middle + half <= report::html::k_picture_width + k_one_digit);
+      free_from = middle + half;
+      shown.push_back(each.text);
+    }
+    return shown;
+  };
+  const std::string first(24, 'A'), last(24, 'C');
+  // Long ones at both edges move inside.
+  CHECK(labels({first, "B", last}) == std::vector<std::string>{first, "B", last});
+  // Moved inside, the last would stand on the one in the middle.
+  CHECK(labels({"A", std::string(20, 'B'), last}) == std::vector<std::string>{"A", std::string(20, 'B')});
+  CHECK(labels({std::string(200, 'A')}) == std::vector<std::string>{std::string(22, 'A') + ".."});
 }
 
 TEST_CASE("The pages of a search say what is best and why the rest is not") {

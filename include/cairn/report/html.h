@@ -6,7 +6,7 @@
 //                    space consists of, why points are no plans, the proof
 //   cairn.sweep/1    tokens per second over the first key that varies, elasticities, the rows
 //
-// Every figure is one of the document, rounded as in text reports, and says which; the document itself is in the page:
+// Figures of the document are rounded as in text reports, and each says which it is; the document is in the page:
 //
 //   <span data-value="/result/iteration_time_s">9.089 s</span>
 //   <span data-value="/result/memory_bytes/capacity" data-less="/a" data-over="/b">12.3 %</span>     (capacity - a) / b

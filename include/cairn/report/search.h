@@ -36,7 +36,8 @@ struct Search {
 };
 
 std::string text(const Search& of, const TextStyle& style = {});
-std::string json(const Search& of);
+// A negative `indent` gives one line.
+std::string json(const Search& of, int indent = 2);
 std::string search_schema();  // of cairn.search/1
 
 }  // namespace cairn::report

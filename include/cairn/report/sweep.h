@@ -25,7 +25,8 @@ struct Sweep {
 };
 
 std::string text(const Sweep& of, const TextStyle& style = {});
-std::string json(const Sweep& of);
+// A negative `indent` gives one line.
+std::string json(const Sweep& of, int indent = 2);
 // A line for each row: what varies by its key, then the columns of a row of the document, then why it has no result.
 std::string csv(const Sweep& of);
 std::string sweep_schema();  // of cairn.sweep/1

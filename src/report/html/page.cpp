@@ -96,7 +96,10 @@ void Page::table(const Table& table) {
   add("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\"><table aria-label=\"{0}\">\n<thead><tr>",
       caption);
   for (const Column& column : table.columns)
-    add("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"n\"" : "", column.name);
+    if (column.name.empty())
+      out_ += "<td></td>";
+    else
+      add("<th scope=\"col\"{}>{}</th>", column.number ? " class=\"n\"" : "", column.name);
   out_ += "</tr></thead>\n<tbody>\n";
   for (const TableRow& row : table.rows) {
     add("<tr{}{}>", row.id.empty() ? std::string() : fmt::format(" id=\"{}\"", row.id),
@@ -121,7 +124,7 @@ void Page::open_details(std::string_view summary) { add("<details><summary>{}</s
 
 std::string Page::finish() && {
   add("{}</main>\n<footer>\n<p>Made by cairn {} ({}) from a document {}, which this page holds whole, in the element "
-      "“result”. Figures are rounded here; every one names its place in the document.</p>\n</footer>\n",
+      "“result”. Figures of the document are rounded here; each names its place in it.</p>\n</footer>\n",
       in_section_ ? "</section>\n" : "</header>\n<main>\n", document_.text("/tool/version"),
       document_.text("/tool/build"), document_.text("/schema"));
   add("<script type=\"application/json\" id=\"result\">{}</script>\n<script>{}</script>\n</body>\n</html>\n",
@@ -131,8 +134,7 @@ std::string Page::finish() && {
 
 std::string bar(double share, std::string_view fill) {
   return fmt::format(
-      "{} viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
-      "class=\"idle\" "
+      "{} viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"idle\" "
       "width=\"100\" height=\"10\"/><rect width=\"{:.2f}\" height=\"10\" fill=\"{}\"/></svg>",
       k_bar_start, bar_part(share), fill);
 }
@@ -144,10 +146,11 @@ std::string stacked_bar(const std::vector<BarPart>& parts, std::string_view titl
       xml_text(title));
   double from = 0.0;
   for (const BarPart& part : parts) {
-    if (!(part.share > 0.0 && part.share <= 1.0)) continue;
+    const double share = std::min(part.share, 1.0 - from);  // parts of more than the whole end with it
+    if (!(share > 0.0)) continue;
     out += fmt::format("<rect x=\"{:.3f}\" width=\"{:.3f}\" height=\"10\" fill=\"{}\"><title>{}</title></rect>",
-                       k_bar_length * from, k_bar_length * part.share, part.fill, xml_text(part.title));
-    from += part.share;
+                       k_bar_length * from, k_bar_length * share, part.fill, xml_text(part.title));
+    from += share;
   }
   return out + "</svg>\n";
 }
@@ -162,11 +165,12 @@ std::string legend(const std::vector<std::pair<std::string, std::string>>& names
   return out + "</ul>\n";
 }
 
-std::string label_words(std::string_view label) {
+std::string plain_label(std::string_view label) {
   std::string words(label);
   std::replace(words.begin(), words.end(), '_', ' ');
-  return xml_text(words);
+  return words;
 }
+std::string label_words(std::string_view label) { return xml_text(plain_label(label)); }
 
 std::string label_meaning(std::string_view label) {
   const Term* term = explained(label);

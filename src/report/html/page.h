@@ -14,7 +14,7 @@
 namespace cairn::report::html {
 
 struct Column {
-  std::string name;  // as markup
+  std::string name;  // as markup; empty: of bars, which have no heading
   bool number = true;
 };
 struct TableRow {
@@ -82,7 +82,8 @@ std::string stacked_bar(const std::vector<BarPart>& parts, std::string_view titl
 // Names with their colours; plain.
 std::string legend(const std::vector<std::pair<std::string, std::string>>& names_and_fills);
 
-// "tp exposed" of tp_exposed; markup.
+// "tp exposed" of tp_exposed, plain and as markup.
+std::string plain_label(std::string_view label);
 std::string label_words(std::string_view label);
 // What the glossary says of a label; markup, empty where it says nothing.
 std::string label_meaning(std::string_view label);

@@ -1,6 +1,7 @@
 // Pictures of a page: as wide as a column of text, so that their letters can be read on a phone.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -24,9 +25,14 @@ class Picture : public SvgDrawing {
     text(x, y, anchor, words, " class=\"dim\"");
   }
   void line(double x1, double y1, double x2, double y2, std::string_view style);
-  // What is drawn until end_point() leads to the row of that id, whose figures the script shows.
-  void begin_point(std::string_view row) { add("<a class=\"point\" href=\"#{}\">", row); }
+  // What is drawn until end_point() leads to the row of that id, whose figures the script shows. `name`: what it is to
+  // those who do not see it; plain.
+  void begin_point(std::string_view row, std::string_view name);
   void end_point() { out_ += "</a>\n"; }
+
+ private:
+  std::size_t role_at_ = 0;  // where its role is to stand
+  bool leads_ = false;       // to some row
 };
 
 }  // namespace cairn::report::html

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "amounts.h"
 #include "html/picture.h"
 #include "html/run_parts.h"
 #include "memory_parts.h"
@@ -10,7 +11,6 @@
 namespace cairn::report::html {
 namespace {
 
-constexpr double k_memory_gibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr double k_memory_left = 52.0, k_memory_top = 30.0, k_memory_height = 240.0, k_memory_bottom = 48.0,
                  k_memory_right = 8.0;                         // around and of the bars [pixels]
 constexpr double k_memory_bar = 0.72, k_memory_widest = 60.0;  // of the place of one
@@ -38,7 +38,7 @@ class StagesPicture : Picture {
         capacity_(document.number(std::string(k_memory) + "/capacity")) {
     double most = capacity_;
     for (std::size_t i = 0; i < stages_; ++i) most = std::max(most, document.number(stage_object(i) + "/device_peak"));
-    axis_ = {.from = 0.0, .to = most > 0.0 ? k_memory_air * most / k_memory_gibibyte : 1.0};
+    axis_ = {.from = 0.0, .to = most > 0.0 ? k_memory_air * most / k_gibibyte : 1.0};
     place_ = std::min(k_memory_widest, (k_picture_width - k_memory_left - k_memory_right) /
                                            static_cast<double>(std::max<std::size_t>(stages_, 1)));
   }
@@ -47,7 +47,7 @@ class StagesPicture : Picture {
     begin(k_memory_top + k_memory_height + k_memory_bottom, "memory-picture", "Memory of each stage at its peak",
           "A bar a stage, cut into what takes its memory, and a line at the capacity; the table below has the figures");
     for (const AxisTick& tick : axis_ticks(axis_, k_memory_ticks)) {
-      const double at = y(tick.value * k_memory_gibibyte);
+      const double at = y(tick.value * k_gibibyte);
       line(k_memory_left, at, right(), at, "class=\"grid\"");
       remark(k_memory_left - 6.0, at + 4.0, "end", fmt::format("{:g}", tick.value));
     }
@@ -62,14 +62,13 @@ class StagesPicture : Picture {
  private:
   double right() const { return k_memory_left + place_ * static_cast<double>(stages_); }
   static double bottom() { return k_memory_top + k_memory_height; }
-  double y(double bytes) const {
-    return k_memory_top + k_memory_height * (1.0 - axis_.share(bytes / k_memory_gibibyte));
-  }
+  double y(double bytes) const { return k_memory_top + k_memory_height * (1.0 - axis_.share(bytes / k_gibibyte)); }
 
   void bar(std::size_t stage) {
     const double x = k_memory_left + place_ * (static_cast<double>(stage) + (1.0 - k_memory_bar) / 2.0);
     double held = 0.0;
-    begin_point(fmt::format("stage-{}", stage));
+    begin_point(fmt::format("stage-{}", stage),
+                fmt::format("stage {}: {}", stage, as_bytes(document_.number(stage_object(stage) + "/device_peak"))));
     const auto figures = part_figures(stage_object(stage));
     for (std::size_t i = 0; i < k_memory_parts; ++i) {
       const double bytes = document_.number(figures[i]);

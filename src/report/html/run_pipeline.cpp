@@ -1,7 +1,9 @@
 // Who does what when: the passes of all stages.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
+#include <string>
 
 #include "cairn/core/diagnostics.h"
 #include "cairn/predict/evaluate/timeline.h"
@@ -37,6 +39,15 @@ std::string pass_fill(const std::string& name) {
   return name == predict::name_at_end(program::PassKind::update) ? k_update_fill : k_reduction_fill;
 }
 
+bool is_pale(const Json& pass) { return pass.at(3).is_number() && pass.at(3).get<std::int64_t>() % 2 != 0; }
+
+// A colour halfway to white, on which dark numbers can be read whatever the page lies on.
+std::string pale_fill(const std::string& fill) {
+  constexpr std::uint32_t k_even = 0xfefefe, k_half_white = 0x7f7f7f;  // in each of three bytes
+  const auto colour = static_cast<std::uint32_t>(std::stoul(fill.substr(1), nullptr, 16));
+  return fmt::format("#{:06x}", ((colour & k_even) >> 1U) + k_half_white);
+}
+
 // All ticks of an axis in one unit.
 std::string tick_words(double at, double part) {
   if (part >= 0.5) return fmt::format("{:.6g} s", at);
@@ -67,6 +78,13 @@ class PipelinePicture : Picture {
     return end();
   }
 
+  // Whether a chunk of odd number is drawn.
+  bool has_pale() const {
+    return std::any_of(windows_.begin(), windows_.end(), [](const Json& window) {
+      const Json& passes = window.at("passes");
+      return std::any_of(passes.begin(), passes.end(), is_pale);
+    });
+  }
   // Names of passes that are drawn, with their colours.
   std::vector<std::pair<std::string, std::string>> names() const {
     std::vector<std::pair<std::string, std::string>> all;
@@ -74,7 +92,7 @@ class PipelinePicture : Picture {
       for (const Json& pass : window.at("passes")) {
         std::string name = pass.at(1).get<std::string>();
         const std::string fill = pass_fill(name);
-        std::replace(name.begin(), name.end(), '_', ' ');
+        name = plain_label(name);
         if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return each.first == name; }))
           all.emplace_back(name, fill);
       }
@@ -103,10 +121,11 @@ class PipelinePicture : Picture {
       const double at = (first + i) * part_;
       const double x = left + scale_ * (at - from);
       line(x, k_pipe_top, x, bottom() + 4.0, "class=\"frame\"");
-      remark(std::min(x, k_picture_width - 4.0 * k_widest_letter / 2.0), bottom() + 18.0, "middle",
-             tick_words(at, part_));
+      const std::string words = tick_words(at, part_);
+      const double half = k_widest_letter * static_cast<double>(words.size()) / 2.0;
+      remark(std::min(x, k_picture_width - half), bottom() + 18.0, "middle", words);
     }
-    boxes(window, left, from);
+    boxes(window, left);
     for (std::size_t stage = 0; stage < stages_; ++stage)
       add("<rect class=\"hit\" data-window=\"{}\" data-stage=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" "
           "height=\"{:.2f}\"/>\n",
@@ -114,19 +133,20 @@ class PipelinePicture : Picture {
     return right;
   }
 
-  // All boxes of a colour in one path.
-  void boxes(const Json& window, double left, double from) {
+  // All boxes of a colour in one path, cut at the borders of the window.
+  void boxes(const Json& window, double left) {
+    const double from = window.at("from_s").get<double>(), until = window.at("until_s").get<double>();
     std::map<PassFill, std::string> paths;
     std::string numbers;
     double widths = 0.0;
     const double air = k_pipe_air * row_, height = row_ - 2.0 * air;
     for (const Json& pass : window.at("passes")) {
-      const double x = left + scale_ * (pass.at(4).get<double>() - from);
-      const double width = scale_ * (pass.at(5).get<double>() - pass.at(4).get<double>());
+      const double start = std::max(from, pass.at(4).get<double>()), end = std::min(until, pass.at(5).get<double>());
+      if (!(end > start)) continue;
+      const double x = left + scale_ * (start - from), width = scale_ * (end - start);
       widths += width;
       const double y = top(pass.at(0).get<std::size_t>()) + air;
-      const bool pale = pass.at(3).is_number() && pass.at(3).get<std::int64_t>() % 2 != 0;
-      paths[{.fill = pass_fill(pass.at(1).get<std::string>()), .pale = pale}] +=
+      paths[{.fill = pass_fill(pass.at(1).get<std::string>()), .pale = is_pale(pass)}] +=
           fmt::format("M{:.2f} {:.2f}h{:.2f}v{:.2f}H{:.2f}z", x, y, width, height, x);
       if (!pass.at(2).is_number() || row_ < k_picture_font + 3.0) continue;
       const std::string number = pass.at(2).dump();
@@ -138,7 +158,7 @@ class PipelinePicture : Picture {
     const auto passes = static_cast<double>(std::max<std::size_t>(window.at("passes").size(), 1));
     const double mean = widths / passes;
     for (const auto& [look, path] : paths)
-      add("<path d=\"{}\" fill=\"{}\" fill-opacity=\"{}\"{}/>\n", path, look.fill, look.pale ? "0.55" : "1",
+      add("<path d=\"{}\" fill=\"{}\"{}/>\n", path, look.pale ? pale_fill(look.fill) : look.fill,
           mean >= k_pipe_framed ? " stroke=\"#3a3f45\" stroke-width=\"0.4\"" : "");
     if (!numbers.empty()) add("<g class=\"numbers\" text-anchor=\"middle\" font-size=\"10\">{}</g>\n", numbers);
   }
@@ -174,9 +194,7 @@ void add_run_pipeline(Page& page, const Document& document) {
   const bool cut = windows->size() > 1;
   page.figure(svg, fmt::format("One rank of each stage: rows are stages, boxes passes, numbers micro-batches{}. Where "
                                "nothing is drawn a stage waits.{}",
-                               document.number("/experiment/strategy/schedule/chunks") > 1.0
-                                   ? ", pale ones of chunks of odd number"
-                                   : "",
+                               picture.has_pale() ? ", pale ones of chunks of odd number" : "",
                                cut ? " The beginning and the end of the step; the middle is left out." : ""));
   page.add("{}", legend(picture.names()));
 }

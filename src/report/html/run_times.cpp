@@ -14,7 +14,6 @@ constexpr double k_hidden_part = 0.0005;  // of the step: less is left to the do
 struct TimeLook {
   std::string_view label;
   const char* fill;
-  std::string_view meaning = {};  // of what the glossary does not say
 };
 constexpr std::array<TimeLook, 18> k_time_looks{{{"compute", "#5b84b1"},
                                                  {"recompute", "#7fd1c7"},
@@ -29,20 +28,16 @@ constexpr std::array<TimeLook, 18> k_time_looks{{{"compute", "#5b84b1"},
                                                  {"offload_exposed", "#ff8ab7"},
                                                  {"links_exposed", "#c05a7a"},
                                                  {"bubble", "#aab2bc"},
-                                                 {"schedule", "#aab2bc", "Filling and draining the pipeline."},
+                                                 {"schedule", "#aab2bc"},
                                                  {"imbalance", "#7d858e"},
-                                                 {"ranks", "#5f6b7a", "Waiting for slower ranks of a group."},
-                                                 {"transfers", "#8d7bb8", "Transfers of other stages."},
+                                                 {"ranks", "#5f6b7a"},
+                                                 {"transfers", "#8d7bb8"},
                                                  {"other", "#cfcfcf"}}};
-const TimeLook& time_look(std::string_view label) {
-  static constexpr TimeLook k_unknown{"", "#9c6b4e"};
+const char* time_fill(std::string_view label) {
+  constexpr const char* k_unknown = "#9c6b4e";
   const auto* found =
       std::find_if(k_time_looks.begin(), k_time_looks.end(), [&](const TimeLook& each) { return each.label == label; });
-  return found == k_time_looks.end() ? k_unknown : *found;
-}
-std::string time_meaning(std::string_view label) {
-  const TimeLook& look = time_look(label);
-  return look.meaning.empty() ? label_meaning(label) : xml_text(look.meaning);
+  return found == k_time_looks.end() ? k_unknown : found->fill;
 }
 
 constexpr const char* k_step = "/result/iteration_time_s";
@@ -58,7 +53,7 @@ std::vector<BarPart> bar_parts(const Document& document, const std::vector<TimeP
   std::vector<BarPart> all;
   const double step = document.number(k_step);
   for (const TimePart& part : parts) {
-    const std::string fill = time_look(part.label).fill;
+    const std::string fill = time_fill(part.label);
     const double share = document.number(part.path) / step;
     const auto same =
         std::find_if(all.begin(), all.end(), [&](const BarPart& each) { return each.title == part.label; });
@@ -93,8 +88,8 @@ void add_parts(Page& page, const Document& document, std::vector<TimePart> parts
     if (staged) row.cells.push_back(document.show(part.stage, as_count));
     row.cells.push_back(document.show(part.path, as_time));
     row.cells.push_back(document.show({.value = part.path, .over = k_step}, as_percent));
-    row.cells.push_back(bar(share, time_look(part.label).fill));
-    row.cells.push_back(time_meaning(part.label));
+    row.cells.push_back(bar(share, time_fill(part.label)));
+    row.cells.push_back(label_meaning(part.label));
     table.rows.push_back(std::move(row));
   }
   page.table(table);
@@ -171,7 +166,7 @@ void add_run_times(Page& page, const Document& document) {
   std::vector<BarPart> shares = bar_parts(document, parts);
   std::vector<std::pair<std::string, std::string>> names;
   for (BarPart& share : shares) {
-    share.title = label_words(share.title);
+    share.title = plain_label(share.title);
     if (share.share >= k_hidden_part) names.emplace_back(share.title, share.fill);
   }
   page.add("{}{}", stacked_bar(shares, "The step by what it awaits; the table below has the figures"), legend(names));
@@ -190,7 +185,7 @@ void add_run_times(Page& page, const Document& document) {
 void add_run_bounds(Page& page, const Document& document) {
   page.section("bounds", "How far from what is provably possible");
   Table table{.caption = "Lower bounds beside the prediction",
-              .columns = {{"", false}, {"time"}, {"of the step"}, {"", false}}};
+              .columns = {{"what", false}, {"time"}, {"of the step"}, {"", false}}};
   add_bound(table, document, "predicted step", k_step, "#5b84b1", true);
   constexpr std::array<std::pair<const char*, const char*>, 5> k_bounds{
       {{"best", "no run of this plan takes less"},

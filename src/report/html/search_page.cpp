@@ -17,7 +17,6 @@ constexpr double k_front_left = 62.0, k_front_right = 14.0, k_front_top = 30.0, 
                  k_front_bottom = 50.0;  // around and of the plot [pixels]
 constexpr double k_front_ticks = 5.0;
 constexpr double k_front_point = 5.0;
-constexpr double k_front_gibibyte = 1024.0 * 1024.0 * 1024.0;
 
 // Time against memory of the plans that none beats in both, and of the best of each kind.
 class FrontPicture : Picture {
@@ -28,7 +27,7 @@ class FrontPicture : Picture {
     for (const char* list : {"/pareto", "/top"})
       for (std::size_t i = 0; i < document.size(list); ++i) {
         const double time = document.number(below(list, i) + "/time_s");
-        const double held = document.number(below(list, i) + "/memory_bytes") / k_front_gibibyte;
+        const double held = document.number(below(list, i) + "/memory_bytes") / k_gibibyte;
         shortest = any ? std::min(shortest, time) : time;
         longest = std::max(longest, time);
         least = any ? std::min(least, held) : held;
@@ -77,15 +76,15 @@ class FrontPicture : Picture {
   double y(double gibibytes) const { return k_front_top + k_front_height * (1.0 - y_.share(gibibytes)); }
   double time(const char* list, std::size_t i) const { return document_.number(below(list, i) + "/time_s"); }
   double held(const char* list, std::size_t i) const {
-    return document_.number(below(list, i) + "/memory_bytes") / k_front_gibibyte;
+    return document_.number(below(list, i) + "/memory_bytes") / k_gibibyte;
   }
 
   void point(const char* list, std::size_t i, std::string_view row, std::string_view fill, std::string_view stroke) {
-    begin_point(fmt::format("{}-{}", row, i));
+    begin_point(fmt::format("{}-{}", row, i),
+                fmt::format("{}, {}", as_time(time(list, i)), as_bytes(k_gibibyte * held(list, i))));
     // What is touched is larger than what is seen.
     add("<circle class=\"hit-area\" cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"11\" fill=\"transparent\"/><circle "
-        "class=\"mark\" "
-        "cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"{2:.1f}\" fill=\"{3}\" stroke=\"{4}\" stroke-width=\"2\"/>",
+        "class=\"mark\" cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"{2:.1f}\" fill=\"{3}\" stroke=\"{4}\" stroke-width=\"2\"/>",
         x(time(list, i)), y(held(list, i)), list == std::string_view("/top") ? k_front_point + 3.0 : k_front_point,
         fill, stroke);
     end_point();
@@ -211,16 +210,13 @@ void add_front(Page& page, const Document& document) {
 
 struct PointKind {
   const char* key;
-  const char* name;
   const char* fill;
-  const char* meaning;
 };
-constexpr std::array<PointKind, 5> k_point_kinds{
-    {{"evaluated", "evaluated", "#3ca951", "their time is known"},
-     {"pruned", "pruned", "#97bbf5", "a bound proves them no faster than what was found"},
-     {"unfit", "unfit", "#ff725c", "they need more memory than there is"},
-     {"illegal", "illegal", "#efb118", "their settings contradict one another, the model or the machine"},
-     {"excluded", "excluded", "#aab2bc", "a condition leaves them out"}}};
+constexpr std::array<PointKind, 5> k_point_kinds{{{"evaluated", "#3ca951"},
+                                                  {"pruned", "#97bbf5"},
+                                                  {"unfit", "#ff725c"},
+                                                  {"illegal", "#efb118"},
+                                                  {"excluded", "#aab2bc"}}};
 
 void add_space(Page& page, const Document& document) {
   page.section("space", "What was searched");
@@ -233,11 +229,11 @@ void add_space(Page& page, const Document& document) {
     const std::string path = below("/space", kind.key);
     const double share = points > 0.0 ? document.number(path) / points : 0.0;
     if (share <= 0.0) continue;
-    parts.push_back({.share = share, .fill = kind.fill, .title = kind.name});
-    names.emplace_back(kind.name, kind.fill);
-    table.rows.push_back({.cells = {kind.name, document.show(path, as_count),
+    parts.push_back({.share = share, .fill = kind.fill, .title = kind.key});
+    names.emplace_back(kind.key, kind.fill);
+    table.rows.push_back({.cells = {kind.key, document.show(path, as_count),
                                     document.show({.value = path, .over = "/space/points"}, as_percent),
-                                    bar(share, kind.fill), kind.meaning}});
+                                    bar(share, kind.fill), label_meaning(kind.key)}});
   }
   page.add("{}{}", stacked_bar(parts, "Points of the space by what was found of them"), legend(names));
   page.table(table);

@@ -31,6 +31,7 @@ figure { margin: .8rem 0; max-width: 52rem; }
 figure svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--ink); font-family: inherit; }
 svg .dim { fill: var(--muted); }
+svg .numbers text { fill: #1d2126; }
 svg .grid { stroke: var(--grid); fill: none; }
 svg .frame { stroke: var(--line); fill: none; }
 svg .idle { fill: var(--idle); }
@@ -108,7 +109,9 @@ std::string_view page_script() {
   tip.hidden = true;
   document.body.appendChild(tip);
 
-  function show(lines, x, y) {
+  var told = null;  // the part of a picture that the tip is of
+  function show(part, lines, x, y) {
+    told = part;
     tip.textContent = "";
     lines.forEach(function (line) {
       var row = document.createElement("div");
@@ -124,11 +127,20 @@ std::string_view page_script() {
     tip.style.left = Math.max(4, Math.min(x + 12, window.innerWidth - box.width - 4)) + "px";
     tip.style.top = (y + 16 + box.height > window.innerHeight ? Math.max(4, y - box.height - 12) : y + 16) + "px";
   }
-  function hide() { tip.hidden = true; }
+  function hide() { told = null; tip.hidden = true; }
+  // A finger that is lifted leaves, too: its tip stays until the next touch, so that it can be read.
+  function answer(part, tell) {
+    part.addEventListener("pointerdown", tell);
+    part.addEventListener("pointermove", tell);
+    part.addEventListener("pointerleave", function (event) { if (event.pointerType !== "touch") hide(); });
+  }
+  document.addEventListener("pointerdown", function (event) {
+    if (!event.target.closest("svg a.point, svg rect.hit")) hide();
+  });
 
   // A point leads to a row: its cells, each with the name of its column.
   function figures(row) {
-    var names = row.closest("table").querySelectorAll("thead th");
+    var names = row.closest("table").tHead.rows[0].cells;
     var lines = [];
     Array.prototype.forEach.call(row.children, function (cell, i) {
       var text = cell.textContent.trim();
@@ -139,13 +151,21 @@ std::string_view page_script() {
   document.querySelectorAll("svg a.point").forEach(function (point) {
     var row = document.getElementById(point.getAttribute("href").slice(1));
     if (!row) return;
-    point.addEventListener("pointermove", function (event) { show(figures(row), event.clientX, event.clientY); });
-    point.addEventListener("focus", function () {
-      var box = point.getBoundingClientRect();
-      show(figures(row), box.left, box.bottom);
+    var first = false;  // a touch of a point whose figures were not shown: only the next one leads to its row
+    point.addEventListener("pointerdown", function (event) {
+      first = event.pointerType === "touch" ? told !== point : false;
     });
-    point.addEventListener("pointerleave", hide);
-    point.addEventListener("blur", hide);
+    point.addEventListener("click", function (event) {
+      if (first) event.preventDefault();
+      first = false;
+    });
+    answer(point, function (event) { show(point, figures(row), event.clientX, event.clientY); });
+    point.addEventListener("focus", function () {
+      if (told === point) return;
+      var box = point.getBoundingClientRect();
+      show(point, figures(row), box.left, box.bottom);
+    });
+    point.addEventListener("blur", function () { if (told === point) hide(); });
   });
 
   // The name of a whole picture is no tip of its parts.
@@ -166,7 +186,7 @@ std::string_view page_script() {
     var part = result.result.timeline[row.dataset.window];
     var stage = Number(row.dataset.stage);
     var passes = part.passes.filter(function (pass) { return pass[0] === stage; });
-    row.addEventListener("pointermove", function (event) {
+    answer(row, function (event) {
       var box = row.getBoundingClientRect();
       var at = part.from_s + (part.until_s - part.from_s) * (event.clientX - box.left) / box.width;
       var here = passes.filter(function (pass) { return at >= pass[4] ? pass[5] > at : false; })[0];
@@ -178,9 +198,8 @@ std::string_view page_script() {
         if (here[3]) lines.push(["chunk", String(here[3])]);
         lines.push(["from", time(here[4])], ["until", time(here[5])], ["takes", time(here[5] - here[4])]);
       }
-      show(lines, event.clientX, event.clientY);
+      show(row, lines, event.clientX, event.clientY);
     });
-    row.addEventListener("pointerleave", hide);
   });
   window.addEventListener("scroll", hide, { passive: true });
   document.addEventListener("keydown", function (event) { if (event.key === "Escape") hide(); });

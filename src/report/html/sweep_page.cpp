@@ -19,7 +19,8 @@ constexpr double k_curve_left = 66.0, k_curve_right = 14.0, k_curve_top = 30.0, 
                  k_curve_bottom = 50.0;  // around and of the plot [pixels]
 constexpr double k_curve_ticks = 6.0;
 constexpr double k_curve_point = 4.5;
-constexpr std::size_t k_few_curves = 4;  // of more, ideal scaling is drawn fainter
+constexpr std::size_t k_curve_letters = 24;  // of a label; points and rows have values whole
+constexpr std::size_t k_few_curves = 4;      // of more, ideal scaling is drawn fainter
 constexpr double k_told_elasticity = 5e-4;
 
 struct CurvePoint {
@@ -116,11 +117,14 @@ class CurvePicture : Picture {
     double free_from = 0.0;  // where the next label may begin
     for (std::size_t i = 0; i < values_.size(); ++i) {
       line(x(i), k_curve_top, x(i), bottom(), "class=\"grid\"");
-      const std::string label = axis_.label(values_[i]);
+      std::string label = axis_.label(values_[i]);
+      if (label.size() > k_curve_letters) label = label.substr(0, k_curve_letters - 2) + "..";
       const double half = k_widest_letter * static_cast<double>(label.size()) / 2.0;
-      if (x(i) - half < free_from) continue;
-      free_from = x(i) + half + k_widest_letter;
-      remark(std::min(x(i), k_picture_width - half), bottom() + 18.0, "middle", label);
+      // A label beside an edge moves inside, and is left out where the one before already stands there.
+      const double middle = std::max(half, std::min(x(i), k_picture_width - half));
+      if (middle - half < free_from) continue;
+      free_from = middle + half + k_widest_letter;
+      remark(middle, bottom() + 18.0, "middle", label);
     }
     remark((k_curve_left + right()) / 2.0, bottom() + 42.0, "middle",
            axis_.unit.empty() ? keys_.front() : fmt::format("{} [{}]", keys_.front(), axis_.unit));
@@ -143,7 +147,9 @@ class CurvePicture : Picture {
     add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\"/>\n", path, colour(index));
     for (const CurvePoint& point : curves_[index].points) {
       const bool fits = document_.flag(row_path(point.row) + "/result/fits");
-      begin_point(fmt::format("row-{}", point.row));
+      begin_point(fmt::format("row-{}", point.row),
+                  fmt::format("{} {}{}: {} tokens/s", keys_.front(), values_[point.at],
+                              curves_[index].name.empty() ? "" : ", " + curves_[index].name, as_rate(rate(point))));
       add("<circle cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"11\" fill=\"transparent\"/><circle class=\"mark\" cx=\"{0:.1f}\" "
           "cy=\"{1:.1f}\" r=\"{2:.1f}\" fill=\"{3}\" stroke=\"{4}\" stroke-width=\"1.6\"/>",
           x(point.at), y(rate(point)), k_curve_point, fits ? colour(index) : "#ffffff", colour(index));
@@ -256,8 +262,7 @@ void add_elasticities(Page& page, const Document& document) {
   page.add("{}", legend({{"more of it makes steps shorter", "#4269d0"}, {"longer", "#ff725c"}}));
   if (hidden > 0) page.paragraph(fmt::format("{} more change it by less than 0.0005 %.", hidden));
   page.paragraph(fmt::format(
-      "Rates less times add up to {}: -1 but for what does not scale with them. {} of a device's "
-      "memory {}.",
+      "Rates less times add up to {}: -1 but for what does not scale with them. {} of a device's memory {}.",
       document.show(all + "/sum", as_elasticity), document.show(all + "/headroom_bytes", as_bytes),
       document.number(all + "/headroom_bytes") < 0.0 ? "are there: it lacks so much, which its time does not depend on"
                                                      : "stay free: more would not change its time"));
@@ -271,9 +276,7 @@ std::string row_remark(const Document& document, const std::string& row) {
     return fmt::format("<span class=\"bad\">{}{}{}</span>", key, key.empty() ? "" : ": ",
                        document.text(why + "/message"));
   }
-  std::string words = document.string(row + "/result/limit/cause");
-  std::replace(words.begin(), words.end(), '_', ' ');
-  words = xml_text(words);
+  std::string words = label_words(document.string(row + "/result/limit/cause"));
   if (!document.flag(row + "/result/fits")) {
     const Figure over{.value = row + "/result/memory_bytes", .less = row + "/result/capacity_bytes"};
     words = document.number(over) > 0.0
