@@ -30,7 +30,9 @@ class StepWriter {
     if (holds_multiprocessors(block_.steps.back())) running_.push_back(index);
     return index;
   }
-  // As add(). A work that is among the latest of the block is not stored once more.
+  // As add(). A work that is among the latest of the block is not stored once more: a stage of a ring does what the
+  // stage before it did, a few messages, tiles and sums, so the latest works hold it. Looking at so many and no more
+  // keeps blocks of many different works linear. A work that is missed is stored and priced again, to the same effect.
   std::int32_t repeat(Step step, Work work, const Dependencies& dependencies) {
     constexpr std::size_t k_latest = 16;
     const auto latest = block_.works.end() - static_cast<std::ptrdiff_t>(std::min(k_latest, block_.works.size()));

@@ -37,6 +37,7 @@ const Described<SweepPoint>& sweep_point_keys() {
       sweep_figure("tokens_per_s_per_gpu", amount("1/s: that over the number of accelerators"),
                    &RunFigures::tokens_per_s_per_gpu),
       {"gpus", count("accelerators of the cluster"), [](const auto& of) { return of.point.gpus; }},
+      {"seq_len", count("tokens of a sequence"), [](const auto& of) { return of.point.seq_len; }},
       {"training_tokens",
        amount("tokens of a training in batches of this size that reaches what training.tokens reach in small ones, or "
               "the tokens that are best for the model; by scaling laws (arXiv 2404.10102, 2001.08361)"),

@@ -14,25 +14,35 @@ namespace {
 
 constexpr std::int64_t k_all = 16;  // ranks, so many of which are all looked at
 
-std::vector<std::int64_t> spread(std::int64_t ranks) {
+void add_spread(std::set<std::int64_t>& all, std::int64_t ranks) {
   constexpr std::int64_t k_most = 64;
-  std::vector<std::int64_t> all{0};
   const std::int64_t steps = std::min(ranks, k_most) - 1;
-  for (std::int64_t i = 1; i <= steps; ++i) all.push_back(i * (ranks - 1) / steps);
+  for (std::int64_t i = 1; i <= steps; ++i) all.insert(i * (ranks - 1) / steps);
+}
+
+// Those of the first ranks among the heads.
+std::set<std::int64_t> corners_and_middle(const Grid& grid) {
+  std::set<std::int64_t> all;
+  const auto add = [&](std::int64_t row, std::int64_t column) {
+    all.insert((row * grid.columns + column) * (grid.heads_inner ? grid.head_ranks : 1));
+  };
+  for (const std::int64_t row : {std::int64_t{0}, grid.rows - 1})
+    for (const std::int64_t column : {std::int64_t{0}, grid.columns - 1}) add(row, column);
+  if (grid.rows == 1) add(0, grid.columns / 2);
   return all;
 }
 
-std::vector<std::int64_t> corners(const Grid& grid) {
-  std::set<std::int64_t> all;
-  for (const std::int64_t row : {std::int64_t{0}, grid.rows - 1})
-    for (const std::int64_t column : {std::int64_t{0}, grid.columns - 1})
-      all.insert((row * grid.columns + column) * (grid.heads_inner ? grid.head_ranks : 1));
-  return {all.begin(), all.end()};
-}
-
-std::vector<std::int64_t> looked_at(const Problem& problem, const Grid& grid) {
-  if (problem.documents.empty() && grid.ranks() > k_all) return corners(grid);
-  return spread(grid.ranks());
+// Ranks that are looked at, and those of them whose buffers are.
+struct Looked {
+  std::set<std::int64_t> ranks;
+  std::set<std::int64_t> buffers;
+};
+Looked looked_at(const Problem& problem, const Grid& grid) {
+  const bool all = grid.ranks() <= k_all;
+  const std::set<std::int64_t> extreme = corners_and_middle(grid);
+  std::set<std::int64_t> ranks = extreme;
+  if (all || !problem.documents.empty()) add_spread(ranks, grid.ranks());
+  return {.ranks = ranks, .buffers = all ? ranks : extreme};
 }
 
 GroupPass::Moving moving(const Problem& problem, const Call& call) {
@@ -48,8 +58,8 @@ GroupPass::Moving moving(const Problem& problem, const Call& call) {
 GroupPass folded(const Scheme& scheme, const Problem& problem, const Grid& grid, Pass pass) {
   GroupPass result;
   std::int64_t most_moved = -1, most_pairs = -1;
-  const std::int64_t last = grid.ranks() - 1;
-  for (const std::int64_t rank : looked_at(problem, grid)) {
+  const Looked looked = looked_at(problem, grid);
+  for (const std::int64_t rank : looked.ranks) {
     RankList list = scheme.list(problem, grid, pass, rank);
     const std::int64_t computed = pairs(problem, list);
     std::vector<GroupPass::Moving> calls;
@@ -66,8 +76,7 @@ GroupPass folded(const Scheme& scheme, const Problem& problem, const Grid& grid,
     result.sent = std::max(result.sent, sent);
     result.received = std::max(result.received, received);
     result.messages = std::max(result.messages, messages);
-    if (last < k_all || rank == 0 || rank == last)
-      result.buffer_bytes = std::max(result.buffer_bytes, buffer_bytes(problem, list));
+    if (looked.buffers.contains(rank)) result.buffer_bytes = std::max(result.buffer_bytes, buffer_bytes(problem, list));
     result.stages = std::max(result.stages, list.stages);
     if (std::max(sent, received) > most_moved) {
       most_moved = std::max(sent, received);

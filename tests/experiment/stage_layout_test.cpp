@@ -127,9 +127,11 @@ double executed_flops(const program::Program& program) {
     for (std::int32_t chunk = 0; chunk < program.layout().chunks(); ++chunk)
       for (const program::PassKind kind : {program::PassKind::forward, program::PassKind::backward})
         for (const program::BlockRun& run : program.pass(stage, {.kind = kind, .chunk = chunk}).runs)
-          for (const program::Work& work : run.block->works)
-            if (const auto* shard = std::get_if<ir::Shard>(&work))
+          for (const program::Step& step : run.block->steps) {
+            if (step.work < 0) continue;
+            if (const auto* shard = std::get_if<ir::Shard>(&run.block->works[static_cast<std::size_t>(step.work)]))
               flops += static_cast<double>(run.count) * ir::flops(*shard);
+          }
   return flops;
 }
 

@@ -51,15 +51,16 @@ std::string searched(const std::string& name, const std::vector<std::string>& ov
                                      .tool = k_tool});
 }
 
-std::string swept(const std::vector<std::string>& vary) {
+std::string swept(const std::vector<std::string>& vary, search::Objective objective = search::Objective::step_time) {
   std::vector<sweep::Variation> variations;
   for (const std::string& each : vary) variations.push_back(sweep::read_variation(each));
   const config::Loader files = loader();
   const sweep::Answer answer = sweep::sweep({.loader = files,
                                              .experiment = "llama3-8b-fsdp-dgx-h100",
                                              .overrides = {"strategy.dp=null", "training.global_batch=64"},
-                                             .variations = variations});
-  return report::json(report::Sweep{.answer = answer, .tool = k_tool});
+                                             .variations = variations,
+                                             .objective = objective});
+  return report::json(report::Sweep{.answer = answer, .objective = objective, .tool = k_tool});
 }
 
 // A document for each kind of page and each of its shapes.
@@ -381,6 +382,20 @@ TEST_CASE("Labels under a curve stay inside the picture and off one another") {
   // Moved inside, the last would stand on the one in the middle.
   CHECK(labels({"A", std::string(20, 'B'), last}) == std::vector<std::string>{"A", std::string(20, 'B')});
   CHECK(labels({std::string(200, 'A')}) == std::vector<std::string>{std::string(22, 'A') + ".."});
+}
+
+// Sequences of half the length take less time, so the best row by length is not the fastest.
+TEST_CASE("A sweep for the longest sequence shows first how long the best row's is") {
+  const std::string text = swept({"training.seq_len=4096,8192"}, search::Objective::longest_sequence);
+  const ordered_json rows = ordered_json::parse(text)["rows"];
+  REQUIRE(rows[1]["result"]["fits"] == true);
+  CHECK(rows[0]["result"]["seq_len"] == 4096);
+  CHECK(rows[1]["result"]["seq_len"] == 8192);
+  REQUIRE(rows[0]["result"]["iteration_time_s"] < rows[1]["result"]["iteration_time_s"]);
+  const std::string best = XmlPage(report::html_report(text)).by_id("best").text;
+  const std::size_t length = best.find("tokens of the longest sequence that fits"), time = best.find("step time");
+  REQUIRE(length != std::string::npos);
+  CHECK(best.substr(length, time - length).find("8,192") != std::string::npos);
 }
 
 TEST_CASE("The pages of a search say what is best and why the rest is not") {

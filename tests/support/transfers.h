@@ -14,12 +14,17 @@ inline std::ostream& operator<<(std::ostream& out, Collective collective) { retu
 
 namespace cairn::testing {
 
+// The transfer of a step, null where the step does something else.
+inline const program::Transfer* transfer_of(const program::Block& block, const program::Step& step) {
+  return step.work < 0 ? nullptr : std::get_if<program::Transfer>(&block.works[static_cast<std::size_t>(step.work)]);
+}
+
 using Sent = std::vector<std::pair<program::Collective, double>>;  // in issue order, bytes of the whole tensor
 
 inline Sent transfers(const program::Block& block, program::Axis axis = program::Axis::tensor) {
   Sent result;
-  for (const program::Work& work : block.works)
-    if (const auto* transfer = std::get_if<program::Transfer>(&work);
+  for (const program::Step& step : block.steps)
+    if (const program::Transfer* transfer = transfer_of(block, step);
         transfer != nullptr && transfer->group.axis == axis)
       result.emplace_back(transfer->collective, transfer->bytes);
   return result;
@@ -28,8 +33,8 @@ inline Sent transfers(const program::Block& block, program::Axis axis = program:
 // Payload one rank sends.
 inline double volume(const program::Block& block, program::Axis axis) {
   double total = 0.0;
-  for (const program::Work& work : block.works)
-    if (const auto* transfer = std::get_if<program::Transfer>(&work);
+  for (const program::Step& step : block.steps)
+    if (const program::Transfer* transfer = transfer_of(block, step);
         transfer != nullptr && transfer->group.axis == axis)
       total += collective::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes);
   return total;

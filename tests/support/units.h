@@ -10,6 +10,7 @@
 #include "cairn/predict/evaluate/event.h"
 #include "cairn/predict/evaluate/timeline.h"
 #include "support/prices.h"
+#include "support/transfers.h"
 #include "support/two_products.h"
 
 namespace cairn::testing {
@@ -40,8 +41,8 @@ inline double sent_bytes(const program::Program& program, program::Axis axis, st
   double total = 0.0;
   for (const program::Pass* pass : predict::passes_of(program, stage))
     for (const program::BlockRun& run : pass->runs)
-      for (const program::Work& work : run.block->works)
-        if (const auto* transfer = std::get_if<program::Transfer>(&work);
+      for (const program::Step& step : run.block->steps)
+        if (const program::Transfer* transfer = transfer_of(*run.block, step);
             transfer != nullptr && transfer->group.axis == axis)
           total += static_cast<double>(run.count) *
                    collective::bytes_sent(transfer->collective, transfer->group.size, transfer->bytes);
@@ -52,9 +53,11 @@ inline double copied_bytes(const program::Program& program, program::Lane lane) 
   double total = 0.0;
   for (const program::Pass* pass : predict::passes_of(program, 0))
     for (const program::BlockRun& run : pass->runs)
-      for (const program::Work& work : run.block->works)
-        if (const auto* copy = std::get_if<program::Copy>(&work); copy != nullptr && copy->lane == lane)
-          total += static_cast<double>(run.count) * copy->bytes;
+      for (const program::Step& step : run.block->steps) {
+        if (step.work < 0) continue;
+        const auto* copy = std::get_if<program::Copy>(&run.block->works[static_cast<std::size_t>(step.work)]);
+        if (copy != nullptr && copy->lane == lane) total += static_cast<double>(run.count) * copy->bytes;
+      }
   return total;
 }
 

@@ -96,7 +96,7 @@ struct Block {
   std::string name;
   std::vector<Step> steps;
   std::vector<Dependency> dependencies;
-  std::vector<Work> works;
+  std::vector<Work> works;  // several steps may do the same one: what a block does in all is summed over its steps
   std::vector<MemoryEvent> memory;
   MemoryProfile profile;
   double off_device = 0.0;  // bytes of activations that it copies off the device, less those that it copies back

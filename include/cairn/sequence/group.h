@@ -10,9 +10,17 @@
 
 namespace cairn::sequence {
 
-// Ranks looked at: up to 16 all; of more those in the corners of the grid, where whatever changes along a row or a column
-// is least and most, for buffers the first and the last; with packed documents up to 64, evenly spread. Ranks that split
-// heads are alike.
+// Ranks looked at: up to 16 all; of more those in the corners of the grid and, of ranks in a line, the one in the
+// middle; with packed documents also up to 64, evenly spread. Among ranks that split heads they are the first. Pairs
+// and bytes are least and most at the ends of rows and columns. Buffers do not depend on documents, and are the same
+// for all ranks but for what a causal mask makes of them:
+//   contiguous ring      rank p - 1 alone has a tile for every block, and so holds each part of dK, dV for two stages.
+//   zigzag, split heads  What came of the first chunk's Q or dO is held until the last earlier rank's keys were there:
+//                        in rank p - 1 to the end. Other windows than the last have the larger parts of dK, dV once
+//                        they have let go of it, and window 0 has them in every turn: rank 0.
+//   token-ring           While whole parts leave for later ranks, others come from earlier ones. Rank 0 has no earlier
+//                        rank, rank p - 1 no later one; of 7 or more the middle has both at once.
+//   2-d                  Ranks off the diagonal (mesh.h) hold the keys that moved. (0, c - 1) is one, if there are any.
 //
 // Tiles and calls stand for all ranks: at every stage they wait for one another's messages, so these are the tiles of the
 // rank that computes most pairs and the calls of the rank that moves most bytes.

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <boost/container_hash/hash.hpp>
 
 #include "at.h"
 #include "cairn/collective/folds.h"
@@ -50,34 +53,43 @@ CostPricer::CostPricer(const cost::Calibration& calibration, const hardware::Acc
   multiprocessors_ = static_cast<double>(accelerator.multiprocessors);
 }
 
+std::size_t CostPricer::ShardHash::operator()(const ir::Shard& shard) const {
+  std::size_t seed = std::hash<const ir::Operator*>{}(shard.op);
+  for (const loopnest::Interval& each : shard.box) {
+    boost::hash_combine(seed, each.begin);
+    boost::hash_combine(seed, each.end);
+  }
+  return seed;
+}
+
 void CostPricer::enter(const program::Block& block) {
   known_.clear();
   if (!calibration_.power) return;
+  decltype(known_) kernels;
   cost::SharedClock clock(*calibration_.power);
-  std::vector<std::optional<std::size_t>> known_of(block.works.size());
   for (const program::Step& step : block.steps) {
-    const ir::Shard* shard = step.work < 0 ? nullptr : std::get_if<ir::Shard>(&block.works[at(step.work)]);
+    const program::Work* work = step.work < 0 ? nullptr : &block.works[at(step.work)];
+    const ir::Shard* shard = work == nullptr ? nullptr : std::get_if<ir::Shard>(work);
     if (shard == nullptr || shard->part > 0) continue;
-    std::optional<std::size_t>& known = known_of[at(step.work)];
-    if (!known) {
-      known = known_.size();
-      known_.push_back({.whole = *shard, .time = {}});
-      known_.back().whole.parts = 1;
+    ir::Shard whole = *shard;
+    whole.parts = 1;
+    const auto [kernel, fresh] = kernels.try_emplace(std::move(whole));
+    if (fresh) {
       try {
-        known_.back().time = shards_.price(known_.back().whole);
+        kernel->second = shards_.price(kernel->first);
       } catch (const core::OutOfRange& problem) {
-        raise_unpriceable(block.works[at(step.work)], problem);
+        raise_unpriceable(*work, problem);
       }
     }
-    clock.add(known_[*known].time);
+    clock.add(kernel->second);
   }
   clock_hz_ = clock.solve() / cost::slowest(*calibration_.power, network_.gpus());
+  known_ = std::move(kernels);
 }
 
 Price CostPricer::shard(const ir::Shard& shard) {
-  const auto known =
-      std::find_if(known_.begin(), known_.end(), [&shard](const Known& each) { return each.whole == shard; });
-  const cost::KernelTime time = known != known_.end() ? known->time : shards_.price(shard);
+  const auto known = known_.find(shard);
+  const cost::KernelTime time = known != known_.end() ? known->second : shards_.price(shard);
   const double total_s = known != known_.end() ? cost::time_at(time, clock_hz_) : time.total_s;
   return {.duration = core::to_picoseconds(total_s), .launch = core::to_picoseconds(time.launch_s)};
 }

@@ -190,6 +190,7 @@ Tile best_tile(const Document& document, const std::string& result) {
   if (objective == "energy") return of("the least energy of tokens, a step", "/joule_per_step", as_energy);
   if (objective == "time-to-train") return of("the shortest training", "/training_time_s", as_days);
   if (objective == "fewest-gpus") return of("the fewest GPUs at which one fits", "/gpus", as_count);
+  if (objective == "longest-sequence") return of("tokens of the longest sequence that fits", "/seq_len", as_count);
   return of(objective == "step-time" ? "the shortest step" : "step of the best row", "/iteration_time_s", as_time);
 }
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <unordered_map>
 
 #include "cairn/core/quantity.h"
 #include "cairn/cost/calibration.h"
@@ -42,8 +42,9 @@ class CostPricer final : public Pricer {
              const hardware::Network& network, const hardware::HostTimes& host,
              std::optional<hardware::Host> machine = {});
 
-  // Kernels of a block share one clock, that of the slowest of all the network's accelerators (cost/clock.h). A kernel of
-  // no block runs as if its kind ran alone.
+  // Kernels of a block share one clock, that of the slowest of all the network's accelerators (cost/clock.h). A kernel
+  // of no block runs as if its kind ran alone. enter() throws core::OutOfRange, naming the operator, where a kernel is of
+  // more than can be counted or timed; the pricer is then in no block.
   void enter(const program::Block& block) override;
   void leave() override { known_.clear(); }
   Price shard(const ir::Shard& shard) override;
@@ -93,10 +94,8 @@ class CostPricer final : public Pricer {
   const cost::Extrapolation& extrapolation() const { return extrapolation_; }
 
  private:
-  // A kernel of the block that was entered, pieces put together, priced as if its kind ran alone.
-  struct Known {
-    ir::Shard whole;
-    cost::KernelTime time;
+  struct ShardHash {
+    std::size_t operator()(const ir::Shard& shard) const;
   };
   // Where a group sits, its links, and what is known about the network that joins its domains.
   struct Route {
@@ -116,8 +115,10 @@ class CostPricer final : public Pricer {
   const hardware::HostTimes& host_;
   std::optional<hardware::Host> machine_;
   cost::ShardPricer shards_;
-  std::vector<Known> known_;                             // in the order of the block's works
-  double clock_hz_ = 0.0;                                // that they share
+  // Kernels of the block that was entered, pieces put together, priced as if their kind ran alone; and the clock that
+  // they share. None where no limit of power is known.
+  std::unordered_map<ir::Shard, cost::KernelTime, ShardHash> known_;
+  double clock_hz_ = 0.0;
   double multiprocessors_ = 0.0;                         // of the device; 0: transfers take none from kernels
   cost::TransferLaws node_laws_{};                       // of transfers whose domains are joined inside a node
   std::map<std::array<std::int64_t, 4>, Route> routes_;  // by a group's numbers, whatever its axis
