@@ -169,7 +169,10 @@ models::Kernels FrameworkProfile::kernels_on(const hardware::Accelerator& accele
 
 plan::FrameworkBehaviour FrameworkProfile::whole_behaviour() const {
   plan::FrameworkBehaviour whole = behaviour;
-  whole.issues_per_peer = host_times.per_peer(false) > 0.0 || host_times.per_peer(true) > 0.0;
+  // Further kernels cost nothing where none costs anything.
+  const bool timed = host_times.per_kernel > core::Seconds{};
+  whole.issues_per_peer = timed && host_times.per_peer(false) > 0.0;
+  whole.issues_per_peer_across = timed && host_times.per_peer(true) > 0.0;
   return whole;
 }
 

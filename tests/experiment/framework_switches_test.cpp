@@ -313,9 +313,9 @@ TEST_CASE("what tensor-parallel reductions used comes free at the end of a pass"
   CHECK(late.prediction().time == once.prediction().time);
   CHECK(under("true", "strategy.tp=1").block("block forward").recorded == 0.0);
   // In a pipeline across nodes whose hosts each further rank of a collective holds up, blocks come free at once.
-  const auto piped = [&](const char* peer, const char* nodes, const char* data) {
-    const std::string fitted =
-        "fitted: {value: {host_per_kernel: 1 us, host_per_micro_batch: 0 s, host_per_step: 0 s, ";
+  const auto piped = [&](const char* peer, const char* nodes, const char* data, const char* kernel = "1 us") {
+    const std::string fitted = std::string("fitted: {value: {host_per_kernel: ") + kernel +
+                               ", host_per_micro_batch: 0 s, host_per_step: 0 s, ";
     return Under({.kernels = ", pointwise: eager",
                   .keys = allocator + "true}, source: assumed, ref: test}\n" + fitted + peer + "}}\n",
                   .overrides = {nodes, data, "strategy.tp=2", "strategy.pp=2"}})
@@ -325,6 +325,10 @@ TEST_CASE("what tensor-parallel reductions used comes free at the end of a pass"
   CHECK(piped("launches_per_peer: 3", "cluster.nodes=2", "strategy.dp=4") == 0.0);
   CHECK(piped("launches_per_peer: 0", "cluster.nodes=2", "strategy.dp=4") == reduced);
   CHECK(piped("launches_per_peer: 3", "cluster.nodes=1", "strategy.dp=2") == reduced);
+  // Neither ranks of other groups, of several nodes, nor kernels that take no time hold them up.
+  CHECK(piped("launches_per_peer: 0, launches_per_peer_across: 3", "cluster.nodes=2", "strategy.dp=4") == reduced);
+  CHECK(piped("launches_per_peer: 3, launches_per_peer_across: 0", "cluster.nodes=2", "strategy.dp=4") == 0.0);
+  CHECK(piped("launches_per_peer: 3", "cluster.nodes=2", "strategy.dp=4", "0 s") == reduced);
 }
 
 TEST_CASE("per-op recomputation keeps products that nothing reads, unless a compiler drops them") {

@@ -80,6 +80,7 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.copies_reduced = coin(later);
   behaviour.divides_reduced = coin(later);
   behaviour.keeps_gathered_inputs = coin(later);
+  behaviour.issues_per_peer_across = coin(later);
   return behaviour;
 }
 

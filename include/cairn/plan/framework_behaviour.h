@@ -17,12 +17,14 @@ struct FrameworkBehaviour {
   // and starts the pass with an empty queue.
   bool host_waits_for_computation = false;
   // In a pipeline whose messages cross domains, issuing a tensor-parallel collective costs the host extra time for each
-  // rank of the group (hardware/host_times.h: launches_per_peer, launches_per_peer_across).
+  // rank of the group (hardware/host_times.h: launches_per_peer, launches_per_peer_across), whether its ranks share a
+  // domain or lie in several.
   bool issues_per_peer = false;
+  bool issues_per_peer_across = false;
   // What tensor-parallel reductions have used comes free at the end of the pass, not with its last reader: a block that
   // a communicator's stream has used is given out again only when that stream has passed it, and the host, which runs
   // ahead of the device by a pass, allocates anew. (PyTorch, c10/cuda/CUDACachingAllocator.cpp, recordStream.) A host
-  // that issues_per_peer holds up is taken to be no further than its device, and finds such blocks free.
+  // that issues_per_peer(_across) holds up is taken to be no further than its device, and finds such blocks free.
   bool records_reductions = false;
   // Sequence parallelism gathers what a layer makes along the sequence (a norm's output) in an operator of its own:
   // products that read it keep the gathered tensor for the backward pass, in place of the shard, and the gradients
