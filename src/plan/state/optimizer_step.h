@@ -47,7 +47,7 @@ void await_replica(StepWriter& writer, const StepEndOptions& options);
 void append_parameter_gather(StepWriter& writer, const StepEndOptions& options);
 
 struct OffloadedUpdate {
-  StepEndOptions end;                      // `update`: the operators of an update on the device
+  StepEndOptions end;                      // `update`: subgroup_update()
   const ir::Graph* host_update = nullptr;  // and of one by the host
   Offload offload;
   double state_bytes = 0.0;  // per element: master copy and moments

@@ -236,6 +236,11 @@ ir::Graph reduction_kernels(const ParameterTreatment& treatment, const Framework
   return builder.finish();
 }
 
+ir::Graph subgroup_update(ParameterTreatment treatment) {
+  treatment.whole_gradients = false;
+  return parameter_update(treatment);
+}
+
 ir::Graph host_parameter_update(ParameterTreatment treatment) {
   treatment.gradient_reads = 0;
   treatment.separate_kernels = false;

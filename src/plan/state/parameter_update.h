@@ -19,6 +19,9 @@ namespace cairn::plan {
 // Source: Composer composer/optim/decoupled_weight_decay.py, adamw, 2023; PyTorch torch/optim/adamw.py,
 // _single_tensor_adamw, 2023.
 ir::Graph parameter_update(const ParameterTreatment& treatment);
+// The same of subgroups that the device updates while the host updates others: each has its own norm and scaling, since
+// gradients are never on the device all at once.
+ir::Graph subgroup_update(ParameterTreatment treatment);
 // The same by the host's cores, the update in one pass. The norm was taken on the device, where a framework that updates
 // from wide gradients has widened them, too: what is left are passes over host memory, a multiplication of its gradients
 // among them, with the parameters that go back written last.

@@ -9,6 +9,7 @@ StepEnds::StepEnds(const ParameterTreatment& treatment, PassStore& passes)
       reduction_(reduction_kernels(treatment)),
       whole_(whole_gradient_passes(treatment)),
       update_(parameter_update(treatment)),
+      subgroup_update_(subgroup_update(treatment)),
       narrow_(narrow_copies(treatment)),
       host_update_(host_parameter_update(treatment)) {}
 
@@ -17,7 +18,7 @@ const StepEnds::Entry& StepEnds::of(StepEndOptions options, const Offload& offlo
   if (entry.finalize != nullptr) return entry;
   options.reduction = &reduction_;
   options.whole = &whole_;
-  options.update = &update_;
+  options.update = offload.optimizer == Home::device ? &update_ : &subgroup_update_;
   options.narrow = &narrow_;
   entry.finalize_block = std::make_unique<Block>(finalize(options));
   entry.update_block = std::make_unique<Block>(

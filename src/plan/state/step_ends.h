@@ -46,6 +46,7 @@ class StepEnds {
   ReductionKernels reduction_;
   ir::Graph whole_;
   ir::Graph update_;
+  ir::Graph subgroup_update_;
   ir::Graph narrow_;
   ir::Graph host_update_;
   std::unique_ptr<Block> await_block_;
