@@ -61,6 +61,17 @@ Passes passes(const program::Pass& pass, const std::string& name) {
   return sum;
 }
 
+// Bytes that kernels of the name move; without one: all kernels.
+double moved(const program::Pass& pass, const std::string& name = {}) {
+  double bytes = 0.0;
+  for (const program::BlockRun& run : pass.runs)
+    for (const program::Work& work : run.block->works)
+      if (const auto* shard = std::get_if<ir::Shard>(&work);
+          shard != nullptr && (name.empty() || shard->op->name == name))
+        bytes += static_cast<double>(run.count) * ir::bytes(*shard);
+  return bytes;
+}
+
 // Each reads and writes every gradient once.
 Passes passes_closed_form(double elements, std::int64_t reductions) {
   return {.bytes = 2.0 * k_sent * elements, .launches = reductions};
@@ -227,6 +238,54 @@ TEST_CASE("Copies of gradients are gone when a pass ends, those that layers shar
               2.0 * k_sent * static_cast<double>(model.parameters()));
       }
   }
+}
+
+// Joined 2 + 2 bytes, divided 2 + 2, widened 2 + 4; narrowed 4 + 2, copied back 2 + 2: whatever a bucket holds, of which
+// there is one of 2 + 4 bytes a gradient.
+TEST_CASE("Copies that the end of a step reduces take their passes, however small their buckets are closed_form") {
+  const ir::Model model = two_products({.layers = k_layers});
+  plan::ParameterTreatment treatment = reduced_in_two_bytes();
+  treatment.reduce = numerics::Format::fp32;
+  treatment.reduces_copies = true;
+  plan::Lowering lowering(model, 8, treatment);
+  plan::Strategy strategy = sharded_as(plan::Sharded::nothing);
+  for (const double elements : {0.0, 100.0, 2.0 * k_layers * k_layer_parameters}) {
+    CAPTURE(elements);
+    strategy.bucket_bytes = 4.0 * elements;
+    const program::Pass& end = finalize_pass(lowering.lower(strategy), 0);
+    CHECK(moved(end) == 24.0 * k_layers * k_layer_parameters);
+    CHECK(end.profile.peak == (2 + 4) * std::min(elements, k_layers * k_layer_parameters));
+    CHECK(end.profile.delta == 0.0);
+  }
+}
+
+// The norm reads 2 bytes of each gradient that a rank has left when it updates.
+TEST_CASE("Passes over all gradients of a rank are over its shard once that is all it has closed_form") {
+  const ir::Model model = two_products({.layers = k_layers});
+  plan::ParameterTreatment treatment = reduced_in_two_bytes();
+  treatment.gradient_reads = 1;
+  treatment.whole_gradients = true;
+  plan::FrameworkBehaviour summing;
+  summing.reduce_whole_gradients = true;
+  plan::Lowering shards(model, 8, treatment), sums(model, 8, treatment, 0, summing);
+  const double all = k_sent * k_layers * k_layer_parameters;
+  const auto read = [](plan::Lowering& lowering, const plan::Strategy& strategy) {
+    return moved(update_pass(lowering.lower(strategy), 0), "gradient_norm");
+  };
+  CHECK(read(shards, sharded_as(plan::Sharded::nothing)) == all);
+  for (const bool every : {false, true}) {
+    CAPTURE(every);
+    for (const plan::Sharded what : {plan::Sharded::gradients, plan::Sharded::parameters}) {
+      plan::Strategy strategy = sharded_as(what);
+      strategy.micro_batches = 2;
+      strategy.reduce_every_micro_batch = every;
+      CHECK(read(shards, strategy) == all / k_ranks);
+    }
+  }
+  plan::Strategy whole = sharded_as(plan::Sharded::gradients);
+  whole.micro_batches = 2;
+  whole.reduce_every_micro_batch = false;
+  CHECK(read(sums, whole) == all);
 }
 
 TEST_CASE("Side rows that reduce a chunk's gradients take the passes as well") {

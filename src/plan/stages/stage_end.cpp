@@ -27,12 +27,14 @@ double freed_bytes(const StageParameters& parameters, const PerGroup<double>& up
   return bytes;
 }
 
-// Gradients that a rank holds when it updates.
+// Gradients that a rank has when it updates: its shard where they were reduced to shards before, even if the memory of
+// all stays, which holds sums of micro-batches until then.
 std::int64_t held_gradients(const StageParameters& parameters, const PerGroup<double>& updated,
                             const UnitSettings& settings) {
   double elements = 0.0;
   for (const ParameterGroup group : k_all_parameter_groups)
-    elements += settings.gradients_pass_through(group) ? updated[group] : parameters.elements[group];
+    elements += settings.gradients_pass_through(group) || settings.reduces_to_shards() ? updated[group]
+                                                                                       : parameters.elements[group];
   return static_cast<std::int64_t>(elements);
 }
 

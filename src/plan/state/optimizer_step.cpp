@@ -21,7 +21,6 @@ void append_passes(StepWriter& writer, const ir::Graph& graph, double elements) 
 
 // A bucket of copies of so many gradients, all in one (ReductionKernels).
 double bucket_bytes(const StepEndOptions& options, double elements) {
-  if (options.bucket_elements <= 0.0) return 0.0;
   double bytes = 0.0;
   for (const ir::Tensor& tensor : options.reduction->before.tensors())
     if (tensor.role == ir::Role::gradient) bytes += numerics::bytes_per_element(tensor.format);
@@ -40,7 +39,7 @@ void reduce_group(StepWriter& writer, const StepEndOptions& options, ParameterGr
   }
   const double elements = options.elements[group];
   const double shard = elements / static_cast<double>(copies.size);
-  const bool copied = reduced && options.bucket_elements > 0.0;
+  const bool copied = reduced && !options.reduction->before.operators().empty();
   if (copied) {
     writer.hold(Category::gradients, bucket_bytes(options, elements));
     append_passes(writer, options.reduction->before, elements);

@@ -21,7 +21,7 @@ struct StepEndOptions {
   // copy reports that its backward passes have ended.
   bool replicated = false;
   const ReductionKernels* reduction = nullptr;
-  double bucket_elements = 0.0;      // of a bucket of copies that are reduced; 0: none is copied
+  double bucket_elements = 0.0;      // of a bucket of copies that are reduced
   const ir::Graph* whole = nullptr;  // passes over all gradients, before an update on the device
   std::int64_t whole_elements = 0;
   const ir::Graph* update = nullptr;
