@@ -35,7 +35,7 @@ class Lowering::Implementation {
         side_(passes_),
         ends_(treatment_, passes_),
         kernels_{.gather = gather_kernels(treatment_, behaviour_.copies_gathered),
-                 .reduction = reduction_kernels(treatment_, behaviour_)} {}
+                 .reduction = shard_reduction_kernels(treatment_, behaviour_)} {}
 
   const Program& lower(const Strategy& strategy) {
     Pipeline& pipeline = pipeline_of(strategy);

@@ -32,7 +32,7 @@ void accumulation(config::Fields& fields, FrameworkProfile& profile) {
   fields.choice("format", accumulation.format, k_gradient_formats, {.doc = "of gradients in memory and on the wire"});
   fields.flag("separate_buffer", accumulation.separate_buffer,
               {.doc = "gradients in the parameters' format live beside the buffer they are added to"});
-  fields.flag("reduces_copies", accumulation.reduces_copies,
+  fields.flag("copies_to_buckets", accumulation.copies_to_buckets,
               {.doc = "the step's end reduces copies: joined, divided, in the wire's format, and copied back"});
   fields.flag("whole_reduce", profile.behaviour.reduce_whole_gradients,
               {.doc = "gradients are summed on every rank though it updates a share (ZeRO 1 and 2)"});
@@ -61,9 +61,9 @@ void sharding(config::Fields& fields, FrameworkProfile& profile) {
   describe(fields, profile.sharding);
   fields.flag("copies_gathered", profile.behaviour.copies_gathered,
               {.doc = "what is gathered is copied into the gather's buffer and out of it into tensors of its own"});
-  fields.flag("copies_reduced", profile.behaviour.copies_reduced,
+  fields.flag("pads_gradients", profile.behaviour.pads_gradients,
               {.doc = "whole gradients are copied into a padded tensor before they are reduced to shards"});
-  fields.flag("divides_reduced", profile.behaviour.divides_reduced,
+  fields.flag("divides_gradients", profile.behaviour.divides_gradients,
               {.doc = "whole gradients are divided in a pass of their own before they are reduced to shards"});
   fields.flag("keeps_root_gathered", profile.behaviour.keeps_root_gathered,
               {.doc = "parameters of the first and last layer stay gathered between a forward and its backward pass"});

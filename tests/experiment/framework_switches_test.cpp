@@ -366,7 +366,7 @@ TEST_CASE("copies of gathered parameters: two bytes read and two written, of a s
 
 TEST_CASE(
     "passes over whole gradients: a copy and a division, of four bytes read and written each, before a reduction") {
-  const std::string sharding = "sharding: {value: {copies_reduced: COPIES, divides_reduced: DIVIDES}}\n";
+  const std::string sharding = "sharding: {value: {pads_gradients: COPIES, divides_gradients: DIVIDES}}\n";
   const auto under = [&](const char* copies, const char* divides, const char* zero) {
     return Under({.keys = with(with(sharding, "COPIES", copies), "DIVIDES", divides),
                   .overrides = {std::string("strategy.zero=") + zero}});
@@ -571,7 +571,7 @@ TEST_CASE("reductions of copies, and passes over all gradients that a rank holds
   };
   const char* wide = "{recipe: bf16-bf16-gradients, reduce: fp32}";
   const std::string copies =
-      "accumulation: {value: {reduces_copies: true, whole_reduce: true}}\noverlap: {bucket: {bytes: 3 MB}}\n";
+      "accumulation: {value: {copies_to_buckets: true, whole_reduce: true}}\noverlap: {bucket: {bytes: 3 MB}}\n";
   const Under in_place = under("", wide), copied = under(copies, wide), narrow = under(copies, "bf16-bf16-gradients");
   CHECK(moved(testing::finalize_pass(in_place.program(), 0)) == 0.0);
   // Joined 2 + 2, divided 2 + 2, widened 2 + 4; narrowed 4 + 2, copied back 2 + 2. In one format: no 2 + 4, no 4 + 2.

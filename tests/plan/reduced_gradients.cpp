@@ -28,8 +28,8 @@ plan::ParameterTreatment reduced_in_two_bytes() {
 }
 plan::FrameworkBehaviour passing(bool copies, bool divides) {
   plan::FrameworkBehaviour behaviour;
-  behaviour.copies_reduced = copies;
-  behaviour.divides_reduced = divides;
+  behaviour.pads_gradients = copies;
+  behaviour.divides_gradients = divides;
   return behaviour;
 }
 plan::Strategy sharded_as(plan::Sharded what) {
@@ -246,7 +246,7 @@ TEST_CASE("Copies that the end of a step reduces take their passes, however smal
   const ir::Model model = two_products({.layers = k_layers});
   plan::ParameterTreatment treatment = reduced_in_two_bytes();
   treatment.reduce = numerics::Format::fp32;
-  treatment.reduces_copies = true;
+  treatment.copies_to_buckets = true;
   plan::Lowering lowering(model, 8, treatment);
   plan::Strategy strategy = sharded_as(plan::Sharded::nothing);
   for (const double elements : {0.0, 100.0, 2.0 * k_layers * k_layer_parameters}) {

@@ -47,8 +47,8 @@ struct FrameworkBehaviour {
   bool copies_gathered = false;
   // Gradients that ranks reduce to shards are first copied into a tensor that the number of ranks divides, whether they
   // need padding or not; and are divided by a factor of that number in a pass of their own, so that sums stay in range.
-  bool copies_reduced = false;
-  bool divides_reduced = false;
+  bool pads_gradients = false;
+  bool divides_gradients = false;
   // Parameters of the first and last layer stay gathered from a forward pass to the end of its backward pass, whatever
   // the others do, as long as no other micro-batch is under way between the two and the host does not keep them.
   bool keeps_root_gathered = false;

@@ -76,7 +76,7 @@ struct Accumulation {
   bool separate_buffer = false;
   // What the step's end reduces is copies of the gradients: joined, divided, in the format on the wire, then copied
   // back.
-  bool reduces_copies = false;
+  bool copies_to_buckets = false;
 };
 
 // Passes of the optimizer step over memory. Reads and writes of Adam itself follow from the recipe and from whether it is

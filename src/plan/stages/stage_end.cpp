@@ -58,9 +58,9 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
       .tied = {.axis = Axis::pipeline, .size = tied ? 2 : 1, .stride = tied ? ranks.pipeline.stride * kind.apart : 1},
       .tied_bytes = tied ? exchanged_elements(kind, bodies) * gradient_bytes : 0.0,
       .replicated = kind.replicated,
-      .reduction = nullptr,
+      .bucket_kernels = nullptr,
       .bucket_elements =
-          treatment.reduces_copies ? settings.bucket_bytes / numerics::bytes_per_element(treatment.reduce) : 0.0,
+          treatment.copies_to_buckets ? settings.bucket_bytes / numerics::bytes_per_element(treatment.reduce) : 0.0,
       .whole = nullptr,
       .whole_elements = treatment.whole_gradients ? held_gradients(parameters, updated, settings) : 0,
       .update = nullptr,

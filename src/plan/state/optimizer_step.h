@@ -20,7 +20,7 @@ struct StepEndOptions {
   // Another stage holds a copy of this one (Chimera): gradients are reduced over the data axis in update(), after the
   // copy reports that its backward passes have ended.
   bool replicated = false;
-  const ReductionKernels* reduction = nullptr;
+  const BucketKernels* bucket_kernels = nullptr;
   double bucket_elements = 0.0;      // of a bucket of copies that are reduced
   const ir::Graph* whole = nullptr;  // passes over all gradients, before an update on the device
   std::int64_t whole_elements = 0;

@@ -6,7 +6,7 @@ StepEnds::StepEnds(const ParameterTreatment& treatment, PassStore& passes)
     : passes_(passes),
       state_bytes_(state_bytes(treatment)),
       parameter_bytes_(numerics::bytes_per_element(treatment.parameters)),
-      reduction_(reduction_kernels(treatment)),
+      bucket_kernels_(bucket_kernels(treatment)),
       whole_(whole_gradient_passes(treatment)),
       update_(parameter_update(treatment)),
       subgroup_update_(subgroup_update(treatment)),
@@ -16,7 +16,7 @@ StepEnds::StepEnds(const ParameterTreatment& treatment, PassStore& passes)
 const StepEnds::Entry& StepEnds::of(StepEndOptions options, const Offload& offload, double kept_bytes) {
   Entry& entry = entries_[{.options = options, .offload = offload, .kept_bytes = kept_bytes}];
   if (entry.finalize != nullptr) return entry;
-  options.reduction = &reduction_;
+  options.bucket_kernels = &bucket_kernels_;
   options.whole = &whole_;
   options.update = offload.optimizer == Home::device ? &update_ : &subgroup_update_;
   options.narrow = &narrow_;

@@ -43,7 +43,7 @@ class StepEnds {
   PassStore& passes_;
   double state_bytes_;      // per element: master copy and moments
   double parameter_bytes_;  // per element
-  ReductionKernels reduction_;
+  BucketKernels bucket_kernels_;
   ir::Graph whole_;
   ir::Graph update_;
   ir::Graph subgroup_update_;
