@@ -270,7 +270,7 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   section(fields, "buffers", profile, {.doc = "what a stage keeps without use"}, buffers);
   section(fields, "allocator", profile, {.doc = "how its memory allocator rounds and keeps"}, allocator);
   fields.object("capabilities", profile.capabilities, {.doc = "what the release can do at all"});
-  section(fields, "fitted", profile, {.doc = "the four numbers that are fitted", .required = true}, fitted);
+  section(fields, "fitted", profile, {.doc = "the numbers that are fitted", .required = true}, fitted);
   fields.map("releases", profile.releases, {.doc = "what a named release lays over this file"},
              [](config::Value& value, config::Node& overlay) { value.node(overlay); });
 }

@@ -23,8 +23,7 @@ class StepEnds {
   };
 
   StepEnds(const ParameterTreatment& treatment, PassStore& passes);
-  // `kept_bytes`: of offloaded parameters, on the device all the same. The graphs of `options` are
-  // filled in.
+  // `kept_bytes`: of offloaded parameters, on the device all the same. The graphs of `options` are filled in.
   const Entry& of(StepEndOptions options, const Offload& offload, double kept_bytes);
   // The same for all stages.
   const Pass* await_replica();
