@@ -46,7 +46,8 @@ struct FrameworkBehaviour {
   // runs; else operators read the buffer, of which the shard is a part.
   bool copies_gathered = false;
   // Gradients that are reduced to shards before the update (ZeRO 2 and 3) are first copied into a tensor that the number
-  // of ranks divides, whether they need padding or not; and are divided by a factor of that number in a pass of their own, so that sums stay in range.
+  // of ranks divides, whether they need padding or not; and are divided by a factor of that number in a pass of their
+  // own, so that sums stay in range.
   bool pads_gradients = false;
   bool divides_gradients = false;
   // Parameters of the first and last layer stay gathered from a forward pass to the end of its backward pass, whatever
