@@ -337,7 +337,7 @@ class LayerPrices::Implementation {
                  std::vector<LayerCost>& costs) const {
     const plan::Strategy& strategy = resolved.strategy;
     const bool parameters_sharded = strategy.sharded == plan::Sharded::parameters;
-    const bool copied = resolved.behaviour.copies_reduced && strategy.sharded >= plan::Sharded::gradients &&
+    const bool copied = resolved.behaviour.pads_gradients && strategy.sharded >= plan::Sharded::gradients &&
                         (parameters_sharded || !resolved.behaviour.reduce_whole_gradients);
     const double width =
         (sends_gradients_every_pass(strategy) ? numerics::bytes_per_element(resolved.treatment.gradients) : 0.0) +

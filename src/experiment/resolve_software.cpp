@@ -122,7 +122,7 @@ void resolve_treatment(Resolving& r) {
                                               .separate_parameter_copy = framework.optimizer.separate_parameter_copy,
                                               .separate_kernels = framework.optimizer.separate_kernels,
                                               .whole_gradients = framework.optimizer.whole_gradients,
-                                              .reduces_copies = framework.accumulation.reduces_copies};
+                                              .copies_to_buckets = framework.accumulation.copies_to_buckets};
   if (recipe.narrow) narrow_weights(r.parts, r.plan.treatment);
 }
 

@@ -35,7 +35,7 @@ class Lowering::Implementation {
         side_(passes_),
         ends_(treatment_, passes_),
         kernels_{.gather = gather_kernels(treatment_, behaviour_.copies_gathered),
-                 .reduction = reduction_kernels(treatment_, behaviour_)} {}
+                 .reduction = shard_reduction_kernels(treatment_, behaviour_)} {}
 
   const Program& lower(const Strategy& strategy) {
     Pipeline& pipeline = pipeline_of(strategy);
@@ -202,7 +202,9 @@ class Lowering::Implementation {
 
   LayerKey layer_key_of(const Structure& structure, const Meshes& meshes) const {
     LayerKey key = layer_key(structure, meshes, layers_.has_experts());
-    key.issues_per_peer = behaviour_.issues_per_peer && leaves_domain(meshes.dense.group(Axis::pipeline), domain_);
+    const bool across = domain_ > 0 && key.tensor.members(domain_) < key.tensor.size;
+    const bool per_peer = across ? behaviour_.issues_per_peer_across : behaviour_.issues_per_peer;
+    key.issues_per_peer = per_peer && leaves_domain(meshes.dense.group(Axis::pipeline), domain_);
     return key;
   }
 

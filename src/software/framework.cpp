@@ -32,7 +32,7 @@ void accumulation(config::Fields& fields, FrameworkProfile& profile) {
   fields.choice("format", accumulation.format, k_gradient_formats, {.doc = "of gradients in memory and on the wire"});
   fields.flag("separate_buffer", accumulation.separate_buffer,
               {.doc = "gradients in the parameters' format live beside the buffer they are added to"});
-  fields.flag("reduces_copies", accumulation.reduces_copies,
+  fields.flag("copies_to_buckets", accumulation.copies_to_buckets,
               {.doc = "the step's end reduces copies: joined, divided, in the wire's format, and copied back"});
   fields.flag("whole_reduce", profile.behaviour.reduce_whole_gradients,
               {.doc = "gradients are summed on every rank though it updates a share (ZeRO 1 and 2)"});
@@ -61,9 +61,9 @@ void sharding(config::Fields& fields, FrameworkProfile& profile) {
   describe(fields, profile.sharding);
   fields.flag("copies_gathered", profile.behaviour.copies_gathered,
               {.doc = "what is gathered is copied into the gather's buffer and out of it into tensors of its own"});
-  fields.flag("copies_reduced", profile.behaviour.copies_reduced,
+  fields.flag("pads_gradients", profile.behaviour.pads_gradients,
               {.doc = "whole gradients are copied into a padded tensor before they are reduced to shards"});
-  fields.flag("divides_reduced", profile.behaviour.divides_reduced,
+  fields.flag("divides_gradients", profile.behaviour.divides_gradients,
               {.doc = "whole gradients are divided in a pass of their own before they are reduced to shards"});
   fields.flag("keeps_root_gathered", profile.behaviour.keeps_root_gathered,
               {.doc = "parameters of the first and last layer stay gathered to the backward pass, under a pipeline to "
@@ -170,7 +170,10 @@ models::Kernels FrameworkProfile::kernels_on(const hardware::Accelerator& accele
 
 plan::FrameworkBehaviour FrameworkProfile::whole_behaviour() const {
   plan::FrameworkBehaviour whole = behaviour;
-  whole.issues_per_peer = host_times.per_peer(false) > 0.0 || host_times.per_peer(true) > 0.0;
+  // Further kernels cost nothing where none costs anything.
+  const bool timed = host_times.per_kernel > core::Seconds{};
+  whole.issues_per_peer = timed && host_times.per_peer(false) > 0.0;
+  whole.issues_per_peer_across = timed && host_times.per_peer(true) > 0.0;
   return whole;
 }
 
@@ -268,7 +271,7 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   section(fields, "buffers", profile, {.doc = "what a stage keeps without use"}, buffers);
   section(fields, "allocator", profile, {.doc = "how its memory allocator rounds and keeps"}, allocator);
   fields.object("capabilities", profile.capabilities, {.doc = "what the release can do at all"});
-  section(fields, "fitted", profile, {.doc = "the four numbers that are fitted", .required = true}, fitted);
+  section(fields, "fitted", profile, {.doc = "the numbers that are fitted", .required = true}, fitted);
   fields.map("releases", profile.releases, {.doc = "what a named release lays over this file"},
              [](config::Value& value, config::Node& overlay) { value.node(overlay); });
 }

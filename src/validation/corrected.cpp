@@ -1,6 +1,8 @@
 #include "corrected.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -24,27 +26,48 @@ std::vector<std::pair<std::size_t, std::string>> placed(
   return result;
 }
 
+// What a field of one row is to be, and why.
+struct CorrectField {
+  std::size_t place = 0;
+  std::string value;
+  std::string_view reason;
+};
+
+// A later correction of a field goes over an earlier one.
+void note(std::vector<CorrectField>& fields, CorrectField field) {
+  const auto earlier =
+      std::find_if(fields.begin(), fields.end(), [&](const CorrectField& each) { return each.place == field.place; });
+  if (earlier == fields.end())
+    fields.push_back(std::move(field));
+  else
+    *earlier = std::move(field);
+}
+
 }  // namespace
 
 Corrected correct(measure::CsvTable table, const Family& family) {
-  const std::vector<measure::CsvRecord> original = table.records;
-  Corrected result{.table = std::move(table), .said = std::vector<std::vector<std::string>>(original.size())};
+  std::vector<std::vector<CorrectField>> rows(table.records.size());
   for (const Correction& correction : family.corrected) {
-    const auto rows = placed(result.table, correction.rows);
-    const auto columns = placed(result.table, correction.columns);
-    for (std::size_t i = 0; i < original.size(); ++i) {
-      const std::vector<std::string>& stated = original[i].fields;
-      const bool meant = std::all_of(rows.begin(), rows.end(),
-                                     [&stated](const auto& field) { return stated[field.first] == field.second; });
-      if (!meant) continue;
-      for (const auto& [place, value] : columns) {
-        if (stated[place] == value) continue;
-        result.table.records[i].fields[place] = value;
-        result.said[i].push_back(fmt::format("{} {}, not {}: {}", result.table.header[place], value,
-                                             stated[place].empty() ? "unknown" : stated[place], correction.reason));
-      }
+    const auto meant = placed(table, correction.rows);
+    const auto columns = placed(table, correction.columns);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::vector<std::string>& stated = table.records[i].fields;
+      if (std::any_of(meant.begin(), meant.end(),
+                      [&stated](const auto& field) { return stated[field.first] != field.second; }))
+        continue;
+      for (const auto& [place, value] : columns)
+        note(rows[i], {.place = place, .value = value, .reason = correction.reason});
     }
   }
+  Corrected result{.table = std::move(table), .said = std::vector<std::vector<std::string>>(rows.size())};
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (const CorrectField& field : rows[i]) {
+      std::string& stated = result.table.records[i].fields[field.place];
+      if (stated == field.value) continue;
+      result.said[i].push_back(fmt::format("{} {}, not {}: {}", result.table.header[field.place], field.value,
+                                           stated.empty() ? "unknown" : stated, field.reason));
+      stated = field.value;
+    }
   return result;
 }
 

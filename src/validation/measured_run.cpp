@@ -262,10 +262,11 @@ std::string_view name(Status status) {
 
 std::vector<MeasuredRun> measured_runs(const measure::CsvTable& file, const Family& family, const Families& families,
                                        const RowFiles& files) {
-  const Corrected corrected = correct(completed(file, family), family);
+  const measure::CsvTable stated = completed(file, family);
+  check_columns(stated);
+  check_duplicates(stated);
+  const Corrected corrected = correct(stated, family);
   const measure::CsvTable& table = corrected.table;
-  check_columns(table);
-  check_duplicates(table);
   core::Diagnostics diagnostics;
   std::vector<MeasuredRun> runs;
   for (const measure::CsvRecord& each : table.records) {

@@ -313,9 +313,9 @@ TEST_CASE("what tensor-parallel reductions used comes free at the end of a pass"
   CHECK(late.prediction().time == once.prediction().time);
   CHECK(under("true", "strategy.tp=1").block("block forward").recorded == 0.0);
   // In a pipeline across nodes whose hosts each further rank of a collective holds up, blocks come free at once.
-  const auto piped = [&](const char* peer, const char* nodes, const char* data) {
-    const std::string fitted =
-        "fitted: {value: {host_per_kernel: 1 us, host_per_micro_batch: 0 s, host_per_step: 0 s, ";
+  const auto piped = [&](const char* peer, const char* nodes, const char* data, const char* kernel = "1 us") {
+    const std::string fitted = std::string("fitted: {value: {host_per_kernel: ") + kernel +
+                               ", host_per_micro_batch: 0 s, host_per_step: 0 s, ";
     return Under({.kernels = ", pointwise: eager",
                   .keys = allocator + "true}, source: assumed, ref: test}\n" + fitted + peer + "}}\n",
                   .overrides = {nodes, data, "strategy.tp=2", "strategy.pp=2"}})
@@ -325,6 +325,10 @@ TEST_CASE("what tensor-parallel reductions used comes free at the end of a pass"
   CHECK(piped("launches_per_peer: 3", "cluster.nodes=2", "strategy.dp=4") == 0.0);
   CHECK(piped("launches_per_peer: 0", "cluster.nodes=2", "strategy.dp=4") == reduced);
   CHECK(piped("launches_per_peer: 3", "cluster.nodes=1", "strategy.dp=2") == reduced);
+  // Neither ranks of other groups, of several nodes, nor kernels that take no time hold them up.
+  CHECK(piped("launches_per_peer: 0, launches_per_peer_across: 3", "cluster.nodes=2", "strategy.dp=4") == reduced);
+  CHECK(piped("launches_per_peer: 3, launches_per_peer_across: 0", "cluster.nodes=2", "strategy.dp=4") == 0.0);
+  CHECK(piped("launches_per_peer: 3", "cluster.nodes=2", "strategy.dp=4", "0 s") == reduced);
 }
 
 TEST_CASE("per-op recomputation keeps products that nothing reads, unless a compiler drops them") {
@@ -362,7 +366,7 @@ TEST_CASE("copies of gathered parameters: two bytes read and two written, of a s
 
 TEST_CASE(
     "passes over whole gradients: a copy and a division, of four bytes read and written each, before a reduction") {
-  const std::string sharding = "sharding: {value: {copies_reduced: COPIES, divides_reduced: DIVIDES}}\n";
+  const std::string sharding = "sharding: {value: {pads_gradients: COPIES, divides_gradients: DIVIDES}}\n";
   const auto under = [&](const char* copies, const char* divides, const char* zero) {
     return Under({.keys = with(with(sharding, "COPIES", copies), "DIVIDES", divides),
                   .overrides = {std::string("strategy.zero=") + zero}});
@@ -379,7 +383,7 @@ TEST_CASE(
   CHECK(c.breakdown.compute > b.breakdown.compute);
   CHECK(c.breakdown.optimizer == a.breakdown.optimizer);
   CHECK(b.memory.allocated_peak == a.memory.allocated_peak);
-  CHECK(c.memory.allocated_peak >= b.memory.allocated_peak);
+  CHECK(c.memory.allocated_peak > b.memory.allocated_peak);
   // Nothing is reduced to shards before the update.
   CHECK(under("true", "true", "1").prediction().time == under("false", "false", "1").prediction().time);
 }
@@ -466,7 +470,8 @@ TEST_CASE("launches per peer: hosts of a pipeline across nodes are slower with e
   CHECK(issued(nodes, fitted) == 7);
   CHECK(issued(nodes, with(fitted, "peer: 3", "peer: 1.5")) == 4);  // 1 + 2 x 1.5
   // Groups of two ranks lie in one node, those of sixteen in two, of four nodes: 1 + 16 x 3 or 1 + 16 x 4.
-  const std::vector<std::string> wide{"cluster.nodes=4", "strategy.tp=16", "strategy.pp=2", "strategy.dp=1"};
+  const std::vector<std::string> wide{"cluster.nodes=4", "model.heads=16", "model.kv_heads=16",
+                                      "strategy.tp=16",  "strategy.pp=2",  "strategy.dp=1"};
   const std::string apart = with(fitted, "peer: 3", "peer: 3, launches_per_peer_across: 4");
   CHECK(issued(nodes, apart) == 7);
   CHECK(issued(wide, fitted) == 49);
@@ -567,7 +572,7 @@ TEST_CASE("reductions of copies, and passes over all gradients that a rank holds
   };
   const char* wide = "{recipe: bf16-bf16-gradients, reduce: fp32}";
   const std::string copies =
-      "accumulation: {value: {reduces_copies: true, whole_reduce: true}}\noverlap: {bucket: {bytes: 3 MB}}\n";
+      "accumulation: {value: {copies_to_buckets: true, whole_reduce: true}}\noverlap: {bucket: {bytes: 3 MB}}\n";
   const Under in_place = under("", wide), copied = under(copies, wide), narrow = under(copies, "bf16-bf16-gradients");
   CHECK(moved(testing::finalize_pass(in_place.program(), 0)) == 0.0);
   // Joined 2 + 2, divided 2 + 2, widened 2 + 4; narrowed 4 + 2, copied back 2 + 2. In one format: no 2 + 4, no 4 + 2.

@@ -100,13 +100,13 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   if (draw.coin()) file["sharding"] = draw_sharding(draw);
   if (later.chance(0.4) && file.contains("sharding")) file["sharding"]["copies_gathered"] = later.coin();
   if (later.chance(0.4) && file.contains("sharding")) file["sharding"]["keeps_root_gathered"] = later.coin();
-  for (const char* key : {"copies_reduced", "divides_reduced"})
+  for (const char* key : {"pads_gradients", "divides_gradients"})
     if (later.chance(0.4) && file.contains("sharding")) file["sharding"][key] = later.coin();
   if (later.chance(0.4) && file.contains("optimizer")) file["optimizer"]["separate_kernels"] = later.coin();
   if (later.chance(0.1) && file.contains("kernels")) file["kernels"]["attention"] = "flash-triton";
   if (later.chance(0.1)) file["attention_on"]["ampere"] = "flash-triton";
   if (later.chance(0.4) && file.contains("optimizer")) file["optimizer"]["whole_gradients"] = later.coin();
-  if (later.chance(0.4) && file.contains("accumulation")) file["accumulation"]["reduces_copies"] = later.coin();
+  if (later.chance(0.4) && file.contains("accumulation")) file["accumulation"]["copies_to_buckets"] = later.coin();
   if (later.chance(0.4)) file["tensor_parallel"]["keeps_gathered_inputs"] = later.coin();
   if (draw.coin()) file["recompute"] = flags(draw, {"gathers_saved_input", "keeps_unread", "covers_ends"});
   if (draw.coin()) file["buffers"] = {{"results", draw.between(0, 3)}, {"buckets", draw.coin()}};

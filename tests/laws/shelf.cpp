@@ -13,11 +13,6 @@ namespace cairn::laws {
 namespace {
 
 constexpr std::uint64_t k_drawn_frameworks = 160;
-constexpr models::AttentionKernel k_attention_kernels[] = {
-#define CAIRN_ATTENTION_KERNEL(name, text, scores) models::AttentionKernel::name,
-#include "cairn/models/attention_kernels.def"
-#undef CAIRN_ATTENTION_KERNEL
-};
 
 template <class T>
 Json written(const T& value) {
@@ -52,7 +47,7 @@ void Shelf::read_shipped() {
     accelerators[name].recipes = software::recipes_of(loader_, accelerator);
     std::vector<std::string>& attentions = accelerators[name].attentions = {"unfused", "fused-softmax"};
     for (const cost::FlashSet& set : cost::load_calibration(loader_, name).flash_attention)
-      for (const models::AttentionKernel kernel : k_attention_kernels)
+      for (const models::AttentionKernel kernel : models::k_attention_kernels)
         if (set.parameters.kernel == models::variant(kernel)) attentions.emplace_back(models::name(kernel));
   }
   for (const std::string& name : loader_.names("clusters")) {

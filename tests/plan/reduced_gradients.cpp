@@ -1,5 +1,7 @@
 // Passes over whole gradients before they are reduced to shards, to the byte, and the copy that is reduced.
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,8 +28,8 @@ plan::ParameterTreatment reduced_in_two_bytes() {
 }
 plan::FrameworkBehaviour passing(bool copies, bool divides) {
   plan::FrameworkBehaviour behaviour;
-  behaviour.copies_reduced = copies;
-  behaviour.divides_reduced = divides;
+  behaviour.pads_gradients = copies;
+  behaviour.divides_gradients = divides;
   return behaviour;
 }
 plan::Strategy sharded_as(plan::Sharded what) {
@@ -59,9 +61,57 @@ Passes passes(const program::Pass& pass, const std::string& name) {
   return sum;
 }
 
+// Bytes that kernels of the name move; without one: all kernels.
+double moved(const program::Pass& pass, const std::string& name = {}) {
+  double bytes = 0.0;
+  for (const program::BlockRun& run : pass.runs)
+    for (const program::Work& work : run.block->works)
+      if (const auto* shard = std::get_if<ir::Shard>(&work);
+          shard != nullptr && (name.empty() || shard->op->name == name))
+        bytes += static_cast<double>(run.count) * ir::bytes(*shard);
+  return bytes;
+}
+
 // Each reads and writes every gradient once.
 Passes passes_closed_form(double elements, std::int64_t reductions) {
   return {.bytes = 2.0 * k_sent * elements, .launches = reductions};
+}
+
+// A layer x[b, s, h] -> W1 over ffn -> W2 back to h -> norm, whose derivative is one operator -> W3 -> W4.
+ir::Model products_around_a_norm() {
+  using namespace small_models;
+  using Dim = Dims::value_type;
+  const Dim tokens{"sequence", loopnest::Extent::of(loopnest::Symbol::sequence)};
+  const Dim hidden{"hidden", extent(8)}, ffn{"ffn", extent(16)};
+  constexpr auto k_format = numerics::Format::bf16;
+  ir::Graph graph;
+  const auto made = [&](const char* name, const Dim& width) {
+    return tensor(graph, name, {{"batch", batch()}, tokens, width}, ir::Role::activation, k_format);
+  };
+  const auto product = [&](ir::TensorId in, const Dim& from, const char* name, const Dim& width) {
+    const ir::TensorId weight = tensor(graph, name, {width, from}, ir::Role::parameter, k_format);
+    const ir::TensorId result = made(name, width);
+    append(graph, operation(name, ir::Kind::contraction, {{"batch", batch()}, tokens, width, from}, 2.0),
+           {read(in, {at(0), at(1), at(3)}), read(weight, {at(2), at(3)}), accumulate(result, {at(0), at(1), at(2)})});
+    return result;
+  };
+  const ir::TensorId x = made("x", hidden);
+  graph.set_inputs({x});
+  const ir::TensorId before = product(product(x, hidden, "fc1", ffn), ffn, "fc2", hidden);
+  const ir::TensorId gain = tensor(graph, "gain", {hidden}, ir::Role::parameter, k_format);
+  const ir::TensorId normed = made("normed", hidden);
+  ir::Operator norm = operation("norm", ir::Kind::reduce, {{"batch", batch()}, tokens, hidden}, 4.0, 7.0);
+  norm.joint_gradients = true;
+  append(graph, std::move(norm),
+         {read(before, {at(0), at(1), at(2)}), read(gain, {at(2)}), write(normed, {at(0), at(1), at(2)})},
+         {before, gain});
+  graph.set_outputs({product(product(normed, hidden, "fc3", ffn), ffn, "fc4", hidden)});
+  graph.differentiate({.parameter_gradient = numerics::Format::fp32, .fused_accumulation = true});
+  ir::Model model;
+  model.name = "products around a norm";
+  model.layers.push_back({.layer_class = 0, .count = 1});
+  model.classes.push_back(ir::LayerClass{.name = "body", .position = ir::Position::body, .graph = std::move(graph)});
+  return model;
 }
 
 }  // namespace
@@ -135,6 +185,38 @@ TEST_CASE("A reduction waits for the passes over its gradients") {
   }
 }
 
+// Collectives start after all computation issued before them. With sequence parallelism the derivative of a norm makes
+// the gradient of its shard of tokens, which is gathered for the products before it; between the two stands the
+// reduction of the norm's own gradient, where buckets are as small.
+TEST_CASE("What tensor-parallel ranks send waits for passes over gradients that stand before it") {
+  const ir::Model model = products_around_a_norm();
+  plan::Lowering lowering(model, 8, reduced_in_two_bytes(), 0, passing(false, true));
+  plan::Strategy strategy = sharded_as(plan::Sharded::gradients);
+  strategy.stage_layers = {1};
+  strategy.tensor = 2;
+  strategy.sequence_parallel = true;
+  strategy.bucket_bytes = 1.0;
+  const program::Pass& pass = backward_pass(lowering.lower(strategy), 0);
+  std::int64_t directly = 0;  // transfers that stand behind such a pass, with no operator between
+  for (const program::BlockRun& run : pass.runs) {
+    const program::Block& block = *run.block;
+    std::int32_t computed = -1, divided = -1;
+    for (std::size_t index = 0; index < block.steps.size(); ++index) {
+      const program::Step& step = block.steps[index];
+      if (step.kind == program::StepKind::compute) {
+        computed = static_cast<std::int32_t>(index);
+        const auto& shard = std::get<ir::Shard>(block.works[static_cast<std::size_t>(step.work)]);
+        if (shard.op->name == "reduce.divide") divided = computed;
+      }
+      if (step.kind != program::StepKind::transfer || step.axis != program::Axis::tensor || divided < 0) continue;
+      if (computed == divided) ++directly;
+      const auto first = block.dependencies.begin() + step.first_dependency;
+      CHECK(std::any_of(first, first + step.dependencies, [&](program::Dependency each) { return each >= divided; }));
+    }
+  }
+  CHECK(directly > 0);
+}
+
 TEST_CASE("Copies of gradients are gone when a pass ends, those that layers share among them") {
   for (const bool tied : {false, true}) {
     CAPTURE(tied);
@@ -156,6 +238,54 @@ TEST_CASE("Copies of gradients are gone when a pass ends, those that layers shar
               2.0 * k_sent * static_cast<double>(model.parameters()));
       }
   }
+}
+
+// Joined 2 + 2 bytes, divided 2 + 2, widened 2 + 4; narrowed 4 + 2, copied back 2 + 2: whatever a bucket holds, of which
+// there is one of 2 + 4 bytes a gradient.
+TEST_CASE("Copies that the end of a step reduces take their passes, however small their buckets are closed_form") {
+  const ir::Model model = two_products({.layers = k_layers});
+  plan::ParameterTreatment treatment = reduced_in_two_bytes();
+  treatment.reduce = numerics::Format::fp32;
+  treatment.copies_to_buckets = true;
+  plan::Lowering lowering(model, 8, treatment);
+  plan::Strategy strategy = sharded_as(plan::Sharded::nothing);
+  for (const double elements : {0.0, 100.0, 2.0 * k_layers * k_layer_parameters}) {
+    CAPTURE(elements);
+    strategy.bucket_bytes = 4.0 * elements;
+    const program::Pass& end = finalize_pass(lowering.lower(strategy), 0);
+    CHECK(moved(end) == 24.0 * k_layers * k_layer_parameters);
+    CHECK(end.profile.peak == (2 + 4) * std::min(elements, k_layers * k_layer_parameters));
+    CHECK(end.profile.delta == 0.0);
+  }
+}
+
+// The norm reads 2 bytes of each gradient that a rank has left when it updates.
+TEST_CASE("Passes over all gradients of a rank are over its shard once that is all it has closed_form") {
+  const ir::Model model = two_products({.layers = k_layers});
+  plan::ParameterTreatment treatment = reduced_in_two_bytes();
+  treatment.gradient_reads = 1;
+  treatment.whole_gradients = true;
+  plan::FrameworkBehaviour summing;
+  summing.reduce_whole_gradients = true;
+  plan::Lowering shards(model, 8, treatment), sums(model, 8, treatment, 0, summing);
+  const double all = k_sent * k_layers * k_layer_parameters;
+  const auto read = [](plan::Lowering& lowering, const plan::Strategy& strategy) {
+    return moved(update_pass(lowering.lower(strategy), 0), "gradient_norm");
+  };
+  CHECK(read(shards, sharded_as(plan::Sharded::nothing)) == all);
+  for (const bool every : {false, true}) {
+    CAPTURE(every);
+    for (const plan::Sharded what : {plan::Sharded::gradients, plan::Sharded::parameters}) {
+      plan::Strategy strategy = sharded_as(what);
+      strategy.micro_batches = 2;
+      strategy.reduce_every_micro_batch = every;
+      CHECK(read(shards, strategy) == all / k_ranks);
+    }
+  }
+  plan::Strategy whole = sharded_as(plan::Sharded::gradients);
+  whole.micro_batches = 2;
+  whole.reduce_every_micro_batch = false;
+  CHECK(read(sums, whole) == all);
 }
 
 TEST_CASE("Side rows that reduce a chunk's gradients take the passes as well") {

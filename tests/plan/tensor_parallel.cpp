@@ -1,4 +1,6 @@
 // What tensor parallelism sends and keeps, layer by layer, against closed forms.
+#include <utility>
+
 #include "cairn/plan/lowering.h"
 #include "catch.h"
 #include "support/spine_models.h"
@@ -139,6 +141,57 @@ TEST_CASE("Inputs of products that stay gathered: 8 b s h (t-1)/t elements with 
   const ir::Model products = two_products({.hidden = 16});
   REQUIRE(transfers(lowered(products, 0, keeping(4, true)).backward()) ==
           transfers(lowered(products, 0, options(4, true)).backward()));
+}
+
+// y sums over ranks and is a shard for a norm, then whole for products, whose sum z is a shard for the residual. What the
+// communicator has used comes free late: of each sum the partial one, k_stream, and its shard, k_stream / t; of y, where
+// it stays gathered, the gathered tensor as well.
+TEST_CASE("A shard whose place a gathered tensor takes comes free late alone") {
+  using namespace small_models;
+  using Dim = Dims::value_type;
+  const Dim tokens{"sequence", loopnest::Extent::of(loopnest::Symbol::sequence)};
+  const Dim hidden{"hidden", extent(16)}, ffn{"ffn", extent(32)};
+  constexpr auto k_format = numerics::Format::bf16;
+  ir::Graph graph;
+  const auto made = [&](const char* name, const Dim& width) {
+    return tensor(graph, name, {{"batch", batch()}, tokens, width}, ir::Role::activation, k_format);
+  };
+  const auto product = [&](ir::TensorId in, const Dim& from, const char* name, const Dim& width) {
+    const ir::TensorId weight = tensor(graph, name, {width, from}, ir::Role::parameter, k_format);
+    const ir::TensorId result = made(name, width);
+    append(graph, operation(name, ir::Kind::contraction, {{"batch", batch()}, tokens, width, from}, 2.0),
+           {read(in, {at(0), at(1), at(3)}), read(weight, {at(2), at(3)}), accumulate(result, {at(0), at(1), at(2)})});
+    return result;
+  };
+  const Indices all{at(0), at(1), at(2)};
+  const ir::TensorId x = made("x", hidden);
+  graph.set_inputs({x});
+  const ir::TensorId y = product(product(x, hidden, "fc1", ffn), ffn, "fc2", hidden);
+  const ir::TensorId normed = made("normed", hidden);
+  append(graph, operation("norm", ir::Kind::reduce, {{"batch", batch()}, tokens, hidden}, 4.0, 7.0),
+         {read(y, all), write(normed, all)}, {y});
+  const ir::TensorId z = product(product(y, hidden, "fc3", ffn), ffn, "fc4", hidden);
+  const ir::TensorId out = made("out", hidden);
+  append(graph, operation("residual", ir::Kind::pointwise, {{"batch", batch()}, tokens, hidden}, 1.0),
+         {read(normed, all, ir::InputGradient::passed), read(z, all, ir::InputGradient::passed), write(out, all)});
+  graph.set_outputs({out});
+  graph.differentiate({.parameter_gradient = numerics::Format::fp32, .fused_accumulation = true});
+  const ir::LayerClass layer{.name = "body", .position = ir::Position::body, .graph = std::move(graph)};
+
+  const auto forward = [&](bool keeps) {
+    auto o = options(4, true);
+    o.recompute_all = true;  // so that y is workspace
+    o.behaviour.records_reductions = true;
+    o.behaviour.keeps_gathered_inputs = keeps;
+    return plan::LayerLowering(layer, o).forward();
+  };
+  const program::Block shards = forward(false), kept = forward(true);
+  REQUIRE(transfers(kept) ==
+          Sent{{k_gather, k_stream}, {k_scatter, k_stream}, {k_gather, k_stream}, {k_scatter, k_stream}});
+  REQUIRE(shards.recorded == 2 * (k_stream + k_stream / 4));
+  REQUIRE(kept.recorded == shards.recorded + k_stream);
+  // What is left besides: the same.
+  REQUIRE(kept.profile.delta - kept.recorded == shards.profile.delta - shards.recorded);
 }
 
 TEST_CASE("Recomputation repeats the forward transfers") {

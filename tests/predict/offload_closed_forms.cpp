@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "catch.h"
 #include "support/units.h"
@@ -239,6 +240,28 @@ TEST_CASE("sharing the update between host and device: the best interval is the 
     // The balance: k - 1 = max(state / (host - parameters), state / host, device / host), to the next whole number.
     const double balance = 1.0 + 60.0 / static_cast<double>(host - 10);
     CHECK(std::abs(static_cast<double>(predicted) - balance) <= 1.0);
+  }
+}
+
+TEST_CASE("a subgroup that the device updates has its norm and its scaling, wherever those of other updates are") {
+  constexpr std::int64_t k_many = 4, k_every = 2;  // subgroups, of which the device has half
+  const ir::Model model = two_products({.layers = k_many});
+  for (const bool whole : {false, true}) {
+    CAPTURE(whole);
+    plan::ParameterTreatment treatment = mixed_precision();
+    treatment.gradient_reads = 1;
+    treatment.gradient_scale = true;
+    treatment.whole_gradients = whole;
+    plan::Lowering lowering(model, 8, treatment);
+    plan::Strategy strategy = on_ranks(1, k_many);
+    strategy.offload = {.optimizer = Home::host, .subgroup_elements = k_layer_parameters, .device_every = k_every};
+    for (const std::string name : {"gradient_norm", "gradient_scale", "update"}) {
+      StatedPricer pricer;  // a picosecond for every parameter
+      pricer.of_shard = [&name](const ir::Shard& shard) {
+        return shard.op->name == name ? static_cast<Picoseconds>(shard.box.front().extent()) : 0;
+      };
+      CHECK(step_time(lowering.lower(strategy), pricer) == k_many / k_every * k_layer_parameters);
+    }
   }
 }
 

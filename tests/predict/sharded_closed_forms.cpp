@@ -179,7 +179,7 @@ TEST_CASE("passes over whole gradients lengthen every backward unit, and hide as
   constexpr Picoseconds k_compute = 100, k_pad = 15, k_divide = 5;
   const ir::Model model = two_products({.layers = k_layers});
   plan::FrameworkBehaviour passes;
-  passes.copies_reduced = passes.divides_reduced = true;
+  passes.pads_gradients = passes.divides_gradients = true;
   plan::Lowering lowering(model, 8, mixed_precision(), 0, passes);
   const plan::Strategy strategy = fully_sharded(4, k_layers);
   const Picoseconds n = k_layers, backward = k_compute + k_pad + k_divide;
@@ -201,7 +201,7 @@ TEST_CASE("copies of whole gradients are held beside them until the next reducti
   constexpr double k_ranks = 4.0;
   const ir::Model model = two_products({.layers = k_layers});
   plan::FrameworkBehaviour behaviour;
-  behaviour.copies_reduced = true;
+  behaviour.pads_gradients = true;
   for (const bool copies : {false, true}) {
     CAPTURE(copies);
     plan::Lowering lowering(model, 1, mixed_precision(), 0, copies ? behaviour : plan::FrameworkBehaviour{});

@@ -172,7 +172,7 @@ TEST_CASE("facts of single frameworks", "[software][framework]") {
   CHECK(scaling.behaviour.recompute_ends);
   CHECK(scaling.behaviour.held_results == 2);
   CHECK(scaling.behaviour.keeps_gathered_inputs);
-  CHECK(scaling.accumulation.reduces_copies);
+  CHECK(scaling.accumulation.copies_to_buckets);
   CHECK(scaling.optimizer.whole_gradients);
   CHECK_FALSE(load_framework(loader, "megatron").behaviour.keeps_gathered_inputs);
 
@@ -199,11 +199,11 @@ TEST_CASE("facts of single frameworks", "[software][framework]") {
     CHECK_FALSE(load_framework(loader, reads).behaviour.copies_gathered);
 
   const FrameworkProfile composer = load_framework(loader, "mosaicml");
-  CHECK(composer.behaviour.copies_reduced);
-  CHECK(composer.behaviour.divides_reduced);
+  CHECK(composer.behaviour.pads_gradients);
+  CHECK(composer.behaviour.divides_gradients);
   CHECK(composer.optimizer.separate_kernels);
   for (const char* sums : {"fsdp", "torchtitan", "deepspeed", "megatron", "nanotron", "ideal"}) {
-    CHECK_FALSE(load_framework(loader, sums).behaviour.copies_reduced);
+    CHECK_FALSE(load_framework(loader, sums).behaviour.pads_gradients);
     CHECK_FALSE(load_framework(loader, sums).optimizer.separate_kernels);
   }
 }

@@ -56,7 +56,7 @@ inline plan::ParameterTreatment random_treatment(core::Random& random) {
   treatment.separate_parameter_copy = coin(random);
   treatment.separate_kernels = coin(later);
   treatment.whole_gradients = coin(later);
-  treatment.reduces_copies = coin(later);
+  treatment.copies_to_buckets = coin(later);
   return treatment;
 }
 
@@ -77,9 +77,10 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.held_results = between(random, 0, 3);
   behaviour.copies_gathered = coin(later);
   behaviour.keeps_root_gathered = coin(later);
-  behaviour.copies_reduced = coin(later);
-  behaviour.divides_reduced = coin(later);
+  behaviour.pads_gradients = coin(later);
+  behaviour.divides_gradients = coin(later);
   behaviour.keeps_gathered_inputs = coin(later);
+  behaviour.issues_per_peer_across = coin(later);
   return behaviour;
 }
 

@@ -62,10 +62,44 @@ TEST_CASE("a correction may be of some rows, and of several fields") {
   CHECK(changed({{"ffn", ""}}, family).corrections.back() == "ffn 2048, not unknown: r");
 }
 
+TEST_CASE("a later correction goes over an earlier one, even back to what the file has") {
+  Family family;
+  family.corrected = {{.columns = {{"bias", "no"}, {"ffn", "2048"}}, .reason = "of all"},
+                      {.columns = {{"bias", "yes"}, {"ffn", "8192"}}, .rows = {{"layers", "4"}}, .reason = "of some"}};
+  const MeasuredRun some = changed({}, family);
+  CHECK(at(some, {"model", "bias"}) == "true");
+  CHECK(at(some, {"model", "ffn"}) == "8192");
+  CHECK(some.corrections == std::vector<std::string>{"ffn 8192, not 4096: of some"});
+  const MeasuredRun other = changed({{"layers", "8"}}, family);
+  CHECK(at(other, {"model", "bias"}) == "false");
+  CHECK(other.corrections == std::vector<std::string>{"bias no, not yes: of all", "ffn 2048, not 4096: of all"});
+}
+
+TEST_CASE("a correction may be of a column that the family states") {
+  Family family;
+  family.columns = {{"dropout", "0"}};
+  family.corrected = {{.columns = {{"dropout", "0.1"}}, .reason = "r"}};
+  CHECK(changed({}, family).corrections == std::vector<std::string>{"dropout 0.1, not 0: r"});
+}
+
+TEST_CASE("tables are checked as they are written: corrections neither make rows alike nor hide columns") {
+  const Folder folder;
+  folder.write("table.csv", k_corrected_columns + line("same", "no") + line("same", "yes"));
+  const char* all_have = "{columns: {bias: \"yes\"}, reason: r}";
+  CHECK(report_correcting(folder, all_have).rows.size() == 2);
+  std::string misspelt = k_corrected_columns;
+  misspelt.replace(misspelt.find("bias"), 4, "biass");
+  folder.write("table.csv", misspelt + line("same", "no"));
+  CHECK(contains(test::complaints([&] { report_correcting(folder, all_have); }),
+                 "unknown column 'biass' (did you mean 'bias'?)"));
+}
+
 TEST_CASE("what can be wrong in corrections") {
   const Folder folder;
   folder.write("table.csv", k_corrected_columns + line("fine", "no"));
-  const auto found = [&](const char* corrected) { return test::complaints([&] { report_correcting(folder, corrected); }); };
+  const auto found = [&](const char* corrected) {
+    return test::complaints([&] { report_correcting(folder, corrected); });
+  };
   CHECK(contains(found("{columns: {dropout: \"0\"}, reason: r}"), "no column 'dropout', which its family corrects"));
   CHECK(contains(found("{columns: {bias: \"yes\"}, rows: {reff: fine}, reason: r}"), "no column 'reff'"));
   CHECK(contains(found("{columns: {bias: \"yes\"}}"), "corrected[0].reason"));

@@ -2,15 +2,14 @@
 // framework; all are 0 where the host is taken to run ahead of its device (profile `ideal`).
 //
 //   host time of a step = kernels x per_kernel + micro-batches x per_micro_batch + per_step
-//   kernels of a tensor-parallel collective on n ranks = 1 + n x launches_per_peer where pipeline messages leave their
-//   domain, else 1
+//   kernels of a tensor-parallel collective on n ranks
+//     = 1                                 where pipeline messages stay in their domain; else
+//     = 1 + n x launches_per_peer         of a group in one domain
+//     = 1 + n x launches_per_peer_across  of a group over several
 //
-// A host that checks a collective with the hosts of its group before it issues it takes a time of this form. Under
-// TORCH_DISTRIBUTED_DEBUG=DETAIL PyTorch waits for all n ranks at a barrier of its first one, gathers their arguments
-// over sockets, shapes before values, and compares them one by one; it does not check sends
-// (torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp, runCollectiveChecks, 2025). Gathered in a ring, arguments pass
-// one hop a round, and a round lasts as long as its slowest hop: a group that leaves its domain pays for hops over the
-// network in each of its rounds (launches_per_peer_across).
+// A host that checks a collective with the hosts of its group before it issues it takes a time of this form, as PyTorch
+// does under TORCH_DISTRIBUTED_DEBUG=DETAIL (torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp, runCollectiveChecks,
+// 2025).
 #pragma once
 
 #include <optional>

@@ -17,12 +17,14 @@ struct FrameworkBehaviour {
   // and starts the pass with an empty queue.
   bool host_waits_for_computation = false;
   // In a pipeline whose messages cross domains, issuing a tensor-parallel collective costs the host extra time for each
-  // rank of the group (hardware/host_times.h: launches_per_peer, launches_per_peer_across).
+  // rank of the group (hardware/host_times.h: launches_per_peer, launches_per_peer_across), whether its ranks share a
+  // domain or lie in several.
   bool issues_per_peer = false;
+  bool issues_per_peer_across = false;
   // What tensor-parallel reductions have used comes free at the end of the pass, not with its last reader: a block that
   // a communicator's stream has used is given out again only when that stream has passed it, and the host, which runs
   // ahead of the device by a pass, allocates anew. (PyTorch, c10/cuda/CUDACachingAllocator.cpp, recordStream.) A host
-  // that issues_per_peer holds up is taken to be no further than its device, and finds such blocks free.
+  // that issues_per_peer(_across) holds up is taken to be no further than its device, and finds such blocks free.
   bool records_reductions = false;
   // Sequence parallelism gathers what a layer makes along the sequence (a norm's output) in an operator of its own:
   // products that read it keep the gathered tensor for the backward pass, in place of the shard, and the gradients
@@ -43,10 +45,11 @@ struct FrameworkBehaviour {
   // A shard is copied into the gather's buffer, and what was gathered out of it into tensors of their own before a unit
   // runs; else operators read the buffer, of which the shard is a part.
   bool copies_gathered = false;
-  // Gradients that ranks reduce to shards are first copied into a tensor that the number of ranks divides, whether they
-  // need padding or not; and are divided by a factor of that number in a pass of their own, so that sums stay in range.
-  bool copies_reduced = false;
-  bool divides_reduced = false;
+  // Gradients that are reduced to shards before the update (ZeRO 2 and 3) are first copied into a tensor that the number
+  // of ranks divides, whether they need padding or not; and are divided by a factor of that number in a pass of their
+  // own, so that sums stay in range.
+  bool pads_gradients = false;
+  bool divides_gradients = false;
   // Parameters of the first and last layer are not resharded after a forward pass, whatever the others do, unless the
   // host keeps them: they stay gathered to the end of its backward pass, and where other micro-batches are under way in
   // between to the end of the step's last one, but are given up where a schedule updates them before.

@@ -76,7 +76,7 @@ struct Accumulation {
   bool separate_buffer = false;
   // What the step's end reduces is copies of the gradients: joined, divided, in the format on the wire, then copied
   // back.
-  bool reduces_copies = false;
+  bool copies_to_buckets = false;
 };
 
 // Passes of the optimizer step over memory. Reads and writes of Adam itself follow from the recipe and from whether it is
@@ -138,7 +138,7 @@ struct FrameworkProfile {
   models::Kernels kernels_on(const hardware::Accelerator& accelerator) const;
   // The recipe with the framework's own choices; the caller restores keys that the experiment itself sets.
   PrecisionRecipe adjust(PrecisionRecipe recipe) const;
-  // `behaviour` with the members that depend on the fitted numbers (issues_per_peer).
+  // `behaviour` with the members that depend on the fitted numbers (issues_per_peer, issues_per_peer_across).
   plan::FrameworkBehaviour whole_behaviour() const;
 };
 

@@ -53,7 +53,8 @@ void GradientQueue::send(ParameterGroup group) {
   if (sync.kernels != nullptr && copies.size > 1) {
     writer_.hold(Category::gradients, elements * sync.copy_bytes);
     writer_.compute_over(elements, *sync.kernels);
-    reduced = writer_.computed();
+    // Whatever is sent next comes after these kernels, as after all computation that was issued before it.
+    progress_.computed = reduced = writer_.computed();
   }
   writer_.hold(Category::gradients, -before * sync.in_flight_bytes(group));
   const double shard = elements / static_cast<double>(copies.size);

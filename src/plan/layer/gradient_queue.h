@@ -10,7 +10,7 @@ namespace cairn::plan {
 class GradientQueue {
  public:
   // All must outlive it.
-  GradientQueue(const LayerPass& pass, StepWriter& writer, const Progress& progress)
+  GradientQueue(const LayerPass& pass, StepWriter& writer, Progress& progress)
       : pass_(pass), writer_(writer), progress_(progress) {}
 
   // Takes over what earlier layers left unsent and in flight. `sync` must outlive the queue's use.
@@ -33,7 +33,7 @@ class GradientQueue {
 
   const LayerPass& pass_;
   StepWriter& writer_;
-  const Progress& progress_;
+  Progress& progress_;
   const GradientSync* sync_ = nullptr;
   PerGroup<double> unsent_elements_;
   PerGroup<double> in_flight_;

@@ -28,7 +28,7 @@ void TensorMemory::release(ir::TensorId tensor) {
     writer_.record(held.bytes);
   else
     writer_.hold_after(held.category, -held.bytes);
-  held.bytes = 0.0;
+  held.bytes = held.grown = 0.0;
 }
 
 double TensorMemory::renew(ir::TensorId tensor, double bytes) {
@@ -43,14 +43,16 @@ void TensorMemory::grow(ir::TensorId tensor, double bytes) {
   Buffer& held = buffer(tensor);
   writer_.hold(held.category, bytes);
   held.bytes += bytes;
+  held.grown += bytes;
 }
 
 void TensorMemory::shrink(ir::TensorId tensor, double bytes) {
   Buffer& held = buffer(tensor);
+  const double there = std::exchange(held.grown, 0.0);
   if (held.bytes <= bytes) return;
   if (held.comes_free_late()) {
-    writer_.hold_after(held.category, bytes);
-    writer_.record(held.bytes);
+    writer_.hold_after(held.category, bytes - there);
+    writer_.record(held.bytes - there);
   } else {
     writer_.hold_after(held.category, bytes - held.bytes);
   }

@@ -35,6 +35,7 @@ class TensorMemory {
  private:
   struct Buffer {
     double bytes = 0.0;  // 0: not held
+    double grown = 0.0;  // of these, of a second buffer that will take the place of the first
     Category category = Category::workspace;
     bool recorded = false;
     bool comes_free_late() const { return recorded && category == Category::workspace; }

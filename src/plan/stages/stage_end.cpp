@@ -27,12 +27,14 @@ double freed_bytes(const StageParameters& parameters, const PerGroup<double>& up
   return bytes;
 }
 
-// Gradients that a rank holds when it updates.
+// Gradients that a rank has when it updates: its shard where they were reduced to shards before, even if the memory of
+// all stays, which holds sums of micro-batches until then.
 std::int64_t held_gradients(const StageParameters& parameters, const PerGroup<double>& updated,
                             const UnitSettings& settings) {
   double elements = 0.0;
   for (const ParameterGroup group : k_all_parameter_groups)
-    elements += settings.gradients_pass_through(group) ? updated[group] : parameters.elements[group];
+    elements += settings.gradients_pass_through(group) || settings.reduces_to_shards() ? updated[group]
+                                                                                       : parameters.elements[group];
   return static_cast<std::int64_t>(elements);
 }
 
@@ -56,9 +58,9 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
       .tied = {.axis = Axis::pipeline, .size = tied ? 2 : 1, .stride = tied ? ranks.pipeline.stride * kind.apart : 1},
       .tied_bytes = tied ? exchanged_elements(kind, bodies) * gradient_bytes : 0.0,
       .replicated = kind.replicated,
-      .reduction = nullptr,
+      .bucket_kernels = nullptr,
       .bucket_elements =
-          treatment.reduces_copies ? settings.bucket_bytes / numerics::bytes_per_element(treatment.reduce) : 0.0,
+          treatment.copies_to_buckets ? settings.bucket_bytes / numerics::bytes_per_element(treatment.reduce) : 0.0,
       .whole = nullptr,
       .whole_elements = treatment.whole_gradients ? held_gradients(parameters, updated, settings) : 0,
       .update = nullptr,

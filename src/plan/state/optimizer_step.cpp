@@ -19,11 +19,10 @@ void append_passes(StepWriter& writer, const ir::Graph& graph, double elements) 
                ir::Shard{.op = &op, .graph = &graph, .box = {all}}, {});
 }
 
-// A bucket of copies of so many gradients, all in one (ReductionKernels).
+// A bucket of copies of so many gradients, all in one (BucketKernels).
 double bucket_bytes(const StepEndOptions& options, double elements) {
-  if (options.bucket_elements <= 0.0) return 0.0;
   double bytes = 0.0;
-  for (const ir::Tensor& tensor : options.reduction->before.tensors())
+  for (const ir::Tensor& tensor : options.bucket_kernels->before.tensors())
     if (tensor.role == ir::Role::gradient) bytes += numerics::bytes_per_element(tensor.format);
   return bytes * std::min(options.bucket_elements, elements);
 }
@@ -40,10 +39,10 @@ void reduce_group(StepWriter& writer, const StepEndOptions& options, ParameterGr
   }
   const double elements = options.elements[group];
   const double shard = elements / static_cast<double>(copies.size);
-  const bool copied = reduced && options.bucket_elements > 0.0;
+  const bool copied = reduced && !options.bucket_kernels->before.operators().empty();
   if (copied) {
     writer.hold(Category::gradients, bucket_bytes(options, elements));
-    append_passes(writer, options.reduction->before, elements);
+    append_passes(writer, options.bucket_kernels->before, elements);
   }
   Dependency last = writer.computed();
   if (copies.size > 1)
@@ -57,7 +56,7 @@ void reduce_group(StepWriter& writer, const StepEndOptions& options, ParameterGr
         writer.travel({leg(Copy{.lane = Lane::to_host, .bytes = shard * options.sync.onward->gradient_bytes})}, last);
   if (reduced || options.sync.onward) writer.wait(Stream::compute, {last});
   if (!copied) return;
-  append_passes(writer, options.reduction->after,
+  append_passes(writer, options.bucket_kernels->after,
                 options.sync.collective == Collective::reduce_scatter ? shard : elements);
   writer.hold_after(Category::gradients, -bucket_bytes(options, elements));
 }

@@ -20,8 +20,8 @@ struct StepEndOptions {
   // Another stage holds a copy of this one (Chimera): gradients are reduced over the data axis in update(), after the
   // copy reports that its backward passes have ended.
   bool replicated = false;
-  const ReductionKernels* reduction = nullptr;
-  double bucket_elements = 0.0;      // of a bucket of copies that are reduced; 0: none is copied
+  const BucketKernels* bucket_kernels = nullptr;
+  double bucket_elements = 0.0;      // of a bucket of copies that are reduced
   const ir::Graph* whole = nullptr;  // passes over all gradients, before an update on the device
   std::int64_t whole_elements = 0;
   const ir::Graph* update = nullptr;
@@ -47,7 +47,7 @@ void await_replica(StepWriter& writer, const StepEndOptions& options);
 void append_parameter_gather(StepWriter& writer, const StepEndOptions& options);
 
 struct OffloadedUpdate {
-  StepEndOptions end;                      // `update`: the operators of an update on the device
+  StepEndOptions end;                      // `update`: subgroup_update()
   const ir::Graph* host_update = nullptr;  // and of one by the host
   Offload offload;
   double state_bytes = 0.0;  // per element: master copy and moments

@@ -164,9 +164,9 @@ ir::Graph whole_gradient_passes(const ParameterTreatment& treatment) {
   return builder.finish();
 }
 
-ReductionKernels reduction_kernels(const ParameterTreatment& treatment) {
+BucketKernels bucket_kernels(const ParameterTreatment& treatment) {
   Builder before, after;
-  if (!treatment.reduces_copies) return {.before = before.finish(), .after = after.finish()};
+  if (!treatment.copies_to_buckets) return {.before = before.finish(), .after = after.finish()};
   const bool casts = treatment.reduce != treatment.gradients;
   const ir::TensorId gradient = before.tensor("gradient", treatment.gradients);
   const ir::TensorId joined = before.tensor("bucket", treatment.gradients, ir::Role::gradient);
@@ -222,18 +222,23 @@ GatherKernels gather_kernels(const ParameterTreatment& treatment, bool copies) {
   return {.of_shard = of_shard.finish(), .of_all = of_all.finish()};
 }
 
-ir::Graph reduction_kernels(const ParameterTreatment& treatment, const FrameworkBehaviour& behaviour) {
+ir::Graph shard_reduction_kernels(const ParameterTreatment& treatment, const FrameworkBehaviour& behaviour) {
   Builder builder;
-  if (!behaviour.copies_reduced && !behaviour.divides_reduced) return builder.finish();
+  if (!behaviour.pads_gradients && !behaviour.divides_gradients) return builder.finish();
   const auto tensor = [&](const char* name) { return builder.tensor(name, treatment.reduce, ir::Role::activation); };
   ir::TensorId reduced = tensor("whole gradient");
-  if (behaviour.copies_reduced) {
+  if (behaviour.pads_gradients) {
     const ir::TensorId padded = tensor("padded gradient");
     builder.pass("reduce.pad", 0.0, {{reduced, Mode::read}, {padded, Mode::write}});
     reduced = padded;
   }
-  if (behaviour.divides_reduced) builder.pass("reduce.divide", 1.0, {{reduced, Mode::read}, {reduced, Mode::write}});
+  if (behaviour.divides_gradients) builder.pass("reduce.divide", 1.0, {{reduced, Mode::read}, {reduced, Mode::write}});
   return builder.finish();
+}
+
+ir::Graph subgroup_update(ParameterTreatment treatment) {
+  treatment.whole_gradients = false;
+  return parameter_update(treatment);
 }
 
 ir::Graph host_parameter_update(ParameterTreatment treatment) {

@@ -19,6 +19,9 @@ namespace cairn::plan {
 // Source: Composer composer/optim/decoupled_weight_decay.py, adamw, 2023; PyTorch torch/optim/adamw.py,
 // _single_tensor_adamw, 2023.
 ir::Graph parameter_update(const ParameterTreatment& treatment);
+// The same of subgroups that the device updates while the host updates others: each has its own norm and scaling, since
+// gradients are never on the device all at once.
+ir::Graph subgroup_update(ParameterTreatment treatment);
 // The same by the host's cores, the update in one pass. The norm was taken on the device, where a framework that updates
 // from wide gradients has widened them, too: what is left are passes over host memory, a multiplication of its gradients
 // among them, with the parameters that go back written last.
@@ -37,12 +40,12 @@ ir::Graph whole_gradient_passes(const ParameterTreatment& treatment);
 // per gradient from the one to the other.
 // Source: Aleph-Alpha/scaling core/optimizer/allreduce.py, allreduce_bucket, allreduce_tensor_in_float32 and
 // allreduce_and_copy, 2024.
-struct ReductionKernels {
+struct BucketKernels {
   ir::Graph before;
   ir::Graph after;
 };
 // Empty where gradients are reduced in place.
-ReductionKernels reduction_kernels(const ParameterTreatment& treatment);
+BucketKernels bucket_kernels(const ParameterTreatment& treatment);
 
 // Narrow copies of weights from the stored parameters, in the same form: one operator or, with a maximum to find first,
 // two. Empty where there are none to make.
@@ -64,14 +67,14 @@ GatherKernels gather_kernels(const ParameterTreatment& treatment, bool copies);
 
 // What reducing gradients to shards takes before the collective, of n whole gradients on a rank in the format in which
 // they are sent (FrameworkBehaviour):
-//   pad     n 2 sent bytes   into a tensor that the ranks divide (`copies_reduced`)
-//   divide  n 2 sent bytes   in place (`divides_reduced`)
+//   pad     n 2 sent bytes   into a tensor that the ranks divide (`pads_gradients`)
+//   divide  n 2 sent bytes   in place (`divides_gradients`)
 // Charged on the compute stream, like a gather's. Left out are passes over shards: the second division, the cast to the
 // format in which gradients are kept, the sum over micro-batches.
 // Source: PyTorch 1.13 torch/distributed/fsdp/fully_sharded_data_parallel.py, _post_backward_hook, where F.pad by 0
 // elements clones (ATen/native/PadNd.cpp, constant_pad_nd); later releases call it for more than 0 alone.
 // torch/distributed/algorithms/_comm_hooks/default_hooks.py, reduce_scatter_hook: div_, 2022 to 2023.
-ir::Graph reduction_kernels(const ParameterTreatment& treatment, const FrameworkBehaviour& behaviour);
+ir::Graph shard_reduction_kernels(const ParameterTreatment& treatment, const FrameworkBehaviour& behaviour);
 
 struct UnitKernels {
   GatherKernels gather;

@@ -6,18 +6,19 @@ StepEnds::StepEnds(const ParameterTreatment& treatment, PassStore& passes)
     : passes_(passes),
       state_bytes_(state_bytes(treatment)),
       parameter_bytes_(numerics::bytes_per_element(treatment.parameters)),
-      reduction_(reduction_kernels(treatment)),
+      bucket_kernels_(bucket_kernels(treatment)),
       whole_(whole_gradient_passes(treatment)),
       update_(parameter_update(treatment)),
+      subgroup_update_(subgroup_update(treatment)),
       narrow_(narrow_copies(treatment)),
       host_update_(host_parameter_update(treatment)) {}
 
 const StepEnds::Entry& StepEnds::of(StepEndOptions options, const Offload& offload, double kept_bytes) {
   Entry& entry = entries_[{.options = options, .offload = offload, .kept_bytes = kept_bytes}];
   if (entry.finalize != nullptr) return entry;
-  options.reduction = &reduction_;
+  options.bucket_kernels = &bucket_kernels_;
   options.whole = &whole_;
-  options.update = &update_;
+  options.update = offload.optimizer == Home::device ? &update_ : &subgroup_update_;
   options.narrow = &narrow_;
   entry.finalize_block = std::make_unique<Block>(finalize(options));
   entry.update_block = std::make_unique<Block>(

@@ -23,8 +23,7 @@ class StepEnds {
   };
 
   StepEnds(const ParameterTreatment& treatment, PassStore& passes);
-  // `kept_bytes`: of offloaded parameters, on the device all the same. The graphs of `options` are
-  // filled in.
+  // `kept_bytes`: of offloaded parameters, on the device all the same. The graphs of `options` are filled in.
   const Entry& of(StepEndOptions options, const Offload& offload, double kept_bytes);
   // The same for all stages.
   const Pass* await_replica();
@@ -43,9 +42,10 @@ class StepEnds {
   PassStore& passes_;
   double state_bytes_;      // per element: master copy and moments
   double parameter_bytes_;  // per element
-  ReductionKernels reduction_;
+  BucketKernels bucket_kernels_;
   ir::Graph whole_;
   ir::Graph update_;
+  ir::Graph subgroup_update_;
   ir::Graph narrow_;
   ir::Graph host_update_;
   std::unique_ptr<Block> await_block_;

@@ -116,7 +116,7 @@ std::vector<ir::Shard> UnitSettings::gather_kernels(const PerGroup<double>& elem
 }
 
 double UnitSettings::reduced_copy_bytes() const {
-  return reduces_to_shards() && behaviour->copies_reduced ? numerics::bytes_per_element(treatment->reduce) : 0.0;
+  return reduces_to_shards() && behaviour->pads_gradients ? numerics::bytes_per_element(treatment->reduce) : 0.0;
 }
 
 GradientSync UnitSettings::sync(bool last) const {
