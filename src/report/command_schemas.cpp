@@ -145,7 +145,7 @@ Json row() {
        {"inside_interval",
         or_null(flag("whether the measured time lies in an interval made without its model; null: not judged"))},
        {"doubt", or_null(text("why the row is believed mis-stated; null: it is not"))},
-       {"corrections", texts("fields read otherwise than they stand in the table, and why")},
+       {"corrections", texts("fields read otherwise than the table or its family's columns have them, and why")},
        {"warnings", warning_list()}});
 }
 

@@ -27,7 +27,8 @@ void describe(Fields& fields, Doubted& doubted) {
 }
 
 void describe(Fields& fields, Correction& correction) {
-  describe_words(fields, "columns", correction.columns, "column that the file has -> its value in place of the file's");
+  describe_words(fields, "columns", correction.columns,
+                 "column of the file or of `columns` -> its value in place of theirs");
   describe_words(fields, "rows", correction.rows, "column -> value of the rows that are meant; absent: all");
   fields.text("reason", correction.reason, {.doc = "where the value is from", .required = true});
 }
@@ -74,7 +75,8 @@ void describe(Fields& fields, Family& family) {
   describe_words(fields, "attention", family.attention, "attention kernel of the file -> of an experiment");
   describe_words(fields, "skip", family.skip, "word in a row's notes -> why it is not run");
   fields.objects("noted", family.noted, {.doc = "software that rows name in their notes"});
-  fields.objects("corrected", family.corrected, {.doc = "fields that the file has wrong: read as said here"});
+  fields.objects("corrected", family.corrected,
+                 {.doc = "fields that the file, or `columns`, have wrong: read as said here"});
   fields.objects("doubted", family.doubted, {.doc = "rows believed mis-stated: scored, and no part of intervals"});
   fields.object("band", family.band, {.doc = "errors that pass; absent: nothing is judged"});
 }

@@ -1,4 +1,4 @@
-// Fields that a family knows better than its file.
+// Fields that a family knows better than its file or its columns.
 #include <string>
 
 #include "cairn/validation/validate.h"

@@ -39,7 +39,8 @@ struct Doubted {
   std::string reason;
 };
 
-// Fields that the file has wrong: rows are read with `columns` in their place, and the report says so.
+// Fields that the file, or the family's own columns, have wrong: rows are read with `columns` in their place, and the
+// report says so.
 struct Correction {
   std::vector<std::pair<std::string, std::string>> columns;    // column -> value
   std::vector<std::pair<std::string, std::string>> rows = {};  // column -> value of the rows that are meant; none: all

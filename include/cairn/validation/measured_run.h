@@ -60,7 +60,7 @@ struct MeasuredRun {
   config::Node experiment;                    // every node placed at the row
   std::string reason;                         // why it is not run; empty: it is
   std::vector<std::string> remarks;           // what was taken for granted to run it
-  std::vector<std::string> corrections = {};  // fields that its family puts right, each with the reason
+  std::vector<std::string> corrections = {};  // fields of the file, or of its family's columns, put right, and why
 };
 
 // Where rows find what they name.

@@ -60,10 +60,11 @@ struct ValidatedRow {
   std::vector<std::string> warnings;
   experiment::RunTraits traits;  // by which its family of intervals is known
   RowSetting setting;
-  std::string question;                       // its experiment without the strategy: what several layouts answer
-  std::string doubt;                          // why it is believed mis-stated; empty: it is not
-  bool memory_doubted = false;                // whether its memory is, too
-  std::vector<std::string> corrections = {};  // fields read otherwise than they stand in the file, each with the reason
+  std::string question;         // its experiment without the strategy: what several layouts answer
+  std::string doubt;            // why it is believed mis-stated; empty: it is not
+  bool memory_doubted = false;  // whether its memory is, too
+  std::vector<std::string> corrections =
+      {};  // fields of the file or of its family's columns that are read otherwise, and why
   std::optional<LeftOut> left_out;
 };
 
