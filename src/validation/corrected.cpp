@@ -27,16 +27,16 @@ std::vector<std::pair<std::size_t, std::string>> placed(
 }
 
 // What a field of one row is to be, and why.
-struct CorrectField {
+struct CorrectedField {
   std::size_t place = 0;
   std::string value;
   std::string_view reason;
 };
 
 // A later correction of a field goes over an earlier one.
-void note(std::vector<CorrectField>& fields, CorrectField field) {
+void note(std::vector<CorrectedField>& fields, CorrectedField field) {
   const auto earlier =
-      std::find_if(fields.begin(), fields.end(), [&](const CorrectField& each) { return each.place == field.place; });
+      std::find_if(fields.begin(), fields.end(), [&](const CorrectedField& each) { return each.place == field.place; });
   if (earlier == fields.end())
     fields.push_back(std::move(field));
   else
@@ -46,7 +46,7 @@ void note(std::vector<CorrectField>& fields, CorrectField field) {
 }  // namespace
 
 Corrected correct(measure::CsvTable table, const Family& family) {
-  std::vector<std::vector<CorrectField>> rows(table.records.size());
+  std::vector<std::vector<CorrectedField>> rows(table.records.size());
   for (const Correction& correction : family.corrected) {
     const auto meant = placed(table, correction.rows);
     const auto columns = placed(table, correction.columns);
@@ -61,7 +61,7 @@ Corrected correct(measure::CsvTable table, const Family& family) {
   }
   Corrected result{.table = std::move(table), .said = std::vector<std::vector<std::string>>(rows.size())};
   for (std::size_t i = 0; i < rows.size(); ++i)
-    for (const CorrectField& field : rows[i]) {
+    for (const CorrectedField& field : rows[i]) {
       std::string& stated = result.table.records[i].fields[field.place];
       if (stated == field.value) continue;
       result.said[i].push_back(fmt::format("{} {}, not {}: {}", result.table.header[field.place], field.value,

@@ -65,10 +65,12 @@ Passes passes(const program::Pass& pass, const std::string& name) {
 double moved(const program::Pass& pass, const std::string& name = {}) {
   double bytes = 0.0;
   for (const program::BlockRun& run : pass.runs)
-    for (const program::Work& work : run.block->works)
-      if (const auto* shard = std::get_if<ir::Shard>(&work);
-          shard != nullptr && (name.empty() || shard->op->name == name))
+    for (const program::Step& step : run.block->steps) {
+      if (step.work < 0) continue;
+      const auto* shard = std::get_if<ir::Shard>(&run.block->works[static_cast<std::size_t>(step.work)]);
+      if (shard != nullptr && (name.empty() || shard->op->name == name))
         bytes += static_cast<double>(run.count) * ir::bytes(*shard);
+    }
   return bytes;
 }
 

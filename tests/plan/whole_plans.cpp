@@ -276,6 +276,20 @@ TEST_CASE("Partial gradients are summed over the tensor axis once, at the end of
   s.vocab_parallel = false;
   REQUIRE(of_pass(finalize_pass(lowering.lower(s), 0), Axis::tensor) ==
           Sent{{Collective::all_reduce, 4 * (9 * 16 + 64 * 16)}});
+  // Of gradients that were reduced to shards in passes only the shard is summed, whether every micro-batch's were or the
+  // last one's alone; what is reduced to shards after the last pass is still whole.
+  s.vocab_parallel = true;
+  s.data = 2;
+  s.micro_batches = 2;
+  for (const auto sharded : {plan::Sharded::optimizer, plan::Sharded::gradients, plan::Sharded::parameters})
+    for (const bool every : {false, true}) {
+      s.sharded = sharded;
+      s.reduce_every_micro_batch = every && sharded != plan::Sharded::optimizer;
+      CAPTURE(static_cast<int>(sharded), every);
+      const double held = sharded == plan::Sharded::optimizer ? 1.0 : 0.5;
+      CHECK(of_pass(finalize_pass(lowering.lower(s), 0), Axis::tensor) ==
+            Sent{{Collective::all_reduce, held * 4 * 9 * 16}});
+    }
 }
 
 TEST_CASE("Messages between stages") {

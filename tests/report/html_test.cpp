@@ -314,8 +314,13 @@ TEST_CASE("Parts of more than a whole end with it, and labels are escaped once")
   const XmlPage over(report::html_report(
       "{\"schema\": \"cairn.run/1\", \"result\": {\"iteration_time_s\": 2.0, \"causes\": [{\"cause\": \"other\", "
       "\"time_s\": 3.0}]}}"));
+  std::size_t found = 0;
   for (const XmlElement& each : over.elements())
-    if (each.name == "rect" && each.text == "other") CHECK(std::stod(each.attributes.at("width")) == Approx(100.0));
+    if (each.name == "rect" && each.text == "other") {
+      CHECK(std::stod(each.attributes.at("width")) == Approx(100.0));
+      ++found;
+    }
+  CHECK(found == 1);
 }
 
 TEST_CASE("Passes that run across the border of a window are drawn up to it") {

@@ -17,12 +17,13 @@ namespace cairn::sequence {
 //   contiguous ring      rank p - 1 alone has a tile for every block, and so holds each part of dK, dV for two stages.
 //   zigzag, split heads  What came of the first chunk's Q or dO is held until the last earlier rank's keys were there:
 //                        in rank p - 1 to the end. Other windows than the last have the larger parts of dK, dV once
-//                        they have let go of it, and window 0 has them in every turn: rank 0.
+//                        they have let go of it, and window 0 holds the larger parts in every turn: rank 0.
 //   token-ring           While whole parts leave for later ranks, others come from earlier ones. Rank 0 has no earlier
-//                        rank, rank p - 1 no later one; of 7 or more the middle has both at once.
-//   2-d                  Ranks off the diagonal (mesh.h) hold the keys that moved. (0, c - 1) is one, if there are any.
+//                        rank, rank p - 1 no later one; of 7 or more ranks the one in the middle holds both at once.
+//   2-d                  Ranks off the diagonal (mesh.h) hold the keys that moved. Where some rank lies off it,
+//                        (0, c - 1) does.
 //
-// Tiles and calls stand for all ranks: at every stage they wait for one another's messages, so these are the tiles of the
+// Tiles and calls stand for all ranks: at every stage these wait for one another's messages, so they are the tiles of the
 // rank that computes most pairs and the calls of the rank that moves most bytes.
 struct GroupPass {
   // A call by what it moves.

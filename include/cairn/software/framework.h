@@ -138,7 +138,8 @@ struct FrameworkProfile {
   models::Kernels kernels_on(const hardware::Accelerator& accelerator) const;
   // The recipe with the framework's own choices; the caller restores keys that the experiment itself sets.
   PrecisionRecipe adjust(PrecisionRecipe recipe) const;
-  // `behaviour` with the members that depend on the fitted numbers (issues_per_peer, issues_per_peer_across).
+  // `behaviour` with the members that depend on the fitted numbers (issues_per_peer, issues_per_peer_across): neither
+  // where a kernel costs the host nothing, since further ones then cost nothing either.
   plan::FrameworkBehaviour whole_behaviour() const;
 };
 

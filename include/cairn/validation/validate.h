@@ -63,8 +63,8 @@ struct ValidatedRow {
   std::string question;         // its experiment without the strategy: what several layouts answer
   std::string doubt;            // why it is believed mis-stated; empty: it is not
   bool memory_doubted = false;  // whether its memory is, too
-  std::vector<std::string> corrections =
-      {};  // fields of the file or of its family's columns that are read otherwise, and why
+  // Fields of the file or of its family's columns that are read otherwise, and why.
+  std::vector<std::string> corrections = {};
   std::optional<LeftOut> left_out;
 };
 

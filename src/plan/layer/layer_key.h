@@ -43,8 +43,8 @@ struct LayerKey {
   bool overlap_tensor = true;
   bool asynchronous_tensor = false;
   TensorPieces tensor_pieces = {};
-  bool issues_per_peer =
-      false;  // the one of FrameworkBehaviour that concerns `tensor`, and pipeline messages cross domains
+  // The one of FrameworkBehaviour that concerns `tensor`, and pipeline messages cross domains.
+  bool issues_per_peer = false;
   std::optional<ExpertKey> experts = {};
 
   // The same layer, all of whose activations are kept.

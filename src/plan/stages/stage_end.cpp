@@ -27,14 +27,18 @@ double freed_bytes(const StageParameters& parameters, const PerGroup<double>& up
   return bytes;
 }
 
-// Gradients that a rank has when it updates: its shard where they were reduced to shards before, even if the memory of
-// all stays, which holds sums of micro-batches until then.
+// Whether a rank has only its shard of a group's gradients after the last backward pass, even if the memory of all stays,
+// which holds sums of micro-batches until then.
+bool ends_with_shard(const UnitSettings& settings, ParameterGroup group) {
+  return settings.gradients_pass_through(group) || settings.reduces_to_shards();
+}
+
+// Gradients that a rank has when it updates.
 std::int64_t held_gradients(const StageParameters& parameters, const PerGroup<double>& updated,
                             const UnitSettings& settings) {
   double elements = 0.0;
   for (const ParameterGroup group : k_all_parameter_groups)
-    elements += settings.gradients_pass_through(group) || settings.reduces_to_shards() ? updated[group]
-                                                                                       : parameters.elements[group];
+    elements += ends_with_shard(settings, group) ? updated[group] : parameters.elements[group];
   return static_cast<std::int64_t>(elements);
 }
 
@@ -46,7 +50,7 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
   const bool tied = kind.apart > 0;
   const auto dense = ParameterGroup::dense;
   // Where a rank holds only a shard of the gradients, only that shard is summed over the other axes.
-  const double share = settings.gradients_pass_through(dense) ? static_cast<double>(settings.shards[dense].size) : 1.0;
+  const double share = ends_with_shard(settings, dense) ? static_cast<double>(settings.shards[dense].size) : 1.0;
   const double gradient_bytes = numerics::bytes_per_element(treatment.gradients) / share;
   const double partial = parameters.partial_elements.empty() ? 0.0 : parameters.partial_elements.front();
   StepEndOptions options{

@@ -41,7 +41,9 @@ static_assert(static_cast<Sharding>(Sharded::parameters) == Sharding::parameters
 //   for_the_step          1  from the first forward pass to the end of the last one that needs them
 // A unit that does not reshard after its forward pass keeps them for the step where another micro-batch may be under
 // way in between, whose passes need them, too. Source: PyTorch, fully_shard (`reshard_after_forward`) and
-// torch/distributed/pipelining/stage.py, backward_maybe_with_nosync: under a pipeline no backward pass reshards.
+// torch/distributed/pipelining/stage.py, backward_maybe_with_nosync: under a pipeline no backward pass but the last
+// reshards. That holds for units that reshard after their forward pass, too, whose next forward pass needs no gather
+// there: this is not modelled.
 enum class Gathered : std::uint8_t { for_a_pass, for_a_micro_batch, for_the_step };
 
 // Cache key of passes that move parameters and gradients, and of what a stage holds for the whole step. Members named

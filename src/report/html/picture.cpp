@@ -24,4 +24,8 @@ std::string Picture::end() {
   return std::move(out_) + "</svg>\n";
 }
 
+void Picture::line(double x1, double y1, double x2, double y2, std::string_view style) {
+  add("<path d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\" {}/>\n", x1, y1, x2, y2, style);
+}
+
 }  // namespace cairn::report::html

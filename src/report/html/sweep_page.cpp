@@ -118,7 +118,11 @@ class CurvePicture : Picture {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       line(x(i), k_curve_top, x(i), bottom(), "class=\"grid\"");
       std::string label = axis_.label(values_[i]);
-      if (label.size() > k_curve_letters) label = label.substr(0, k_curve_letters - 2) + "..";
+      if (label.size() > k_curve_letters) {
+        std::size_t kept = k_curve_letters - 2;
+        while (kept > 0 && (static_cast<unsigned char>(label[kept]) & 0xC0U) == 0x80U) --kept;  // letters stay whole
+        label = label.substr(0, kept) + "..";
+      }
       const double half = k_widest_letter * static_cast<double>(label.size()) / 2.0;
       // A label beside an edge moves inside, and is left out where the one before already stands there.
       const double middle = std::max(half, std::min(x(i), k_picture_width - half));
