@@ -209,12 +209,13 @@ TEST_CASE("Parameters of the root are gathered once for both passes where the fr
 }
 
 TEST_CASE("With stages the root's parameters are gathered once a step, since others are under way in between") {
-  const ir::Model model = small_transformer({.body_layers = k_layers});
+  const ir::Model model = small_transformer({.body_layers = k_layers, .tied = false});
   plan::FrameworkBehaviour behaviour = copying();
   plan::Lowering again(model, 8, {}, 0, behaviour);
   behaviour.keeps_root_gathered = true;
   plan::Lowering keeps(model, 8, {}, 0, behaviour);
-  const std::int64_t body = small_transformer({.body_layers = k_layers + 1}).parameters() - model.parameters();
+  const std::int64_t body =
+      small_transformer({.body_layers = k_layers + 1, .tied = false}).parameters() - model.parameters();
   plan::Strategy strategy = sharded();
   strategy.micro_batches = 4;
   strategy.pipeline = 2;
@@ -245,7 +246,7 @@ TEST_CASE("With stages the root's parameters are gathered once a step, since oth
 }
 
 TEST_CASE("Parameters that a schedule updates within the step are gathered anew, those of the root as well") {
-  const ir::Model model = small_transformer({.body_layers = k_layers});
+  const ir::Model model = small_transformer({.body_layers = k_layers, .tied = false});
   plan::FrameworkBehaviour behaviour = copying();
   plan::Lowering again(model, 8, {}, 0, behaviour);
   behaviour.keeps_root_gathered = true;
