@@ -389,6 +389,34 @@ TEST_CASE("Labels under a curve stay inside the picture and off one another") {
   CHECK(labels({std::string(200, 'A')}) == std::vector<std::string>{std::string(22, 'A') + ".."});
 }
 
+// Two lines of the same rates: the row drawn later does not fit, and the best one lies at its place.
+TEST_CASE("The best row of a sweep lies on those that do not fit, with a ring") {
+  const auto row = [](const char* kind, bool fits) {
+    return ordered_json{{"values", {{"k", "1"}, {"kind", kind}}},
+                        {"result", {{"tokens_per_s", 5.0}, {"gpus", 1}, {"fits", fits}}}};
+  };
+  const ordered_json document{
+      {"schema", "cairn.sweep/1"},
+      {"vary", {{{"key", "k"}, {"values", {"1"}}}, {{"key", "kind"}, {"values", {"a", "b", "c"}}}}},
+      {"rows", ordered_json::array({row("a", true), row("b", true), row("c", false)})},
+      {"best", 0}};
+  const XmlPage page(report::html_report(document.dump()));
+  std::vector<std::string> links, marks, names;
+  std::size_t rings = 0;
+  for (const XmlElement& each : page.elements()) {
+    const auto kind = each.attributes.find("class");
+    if (each.name == "li") names.push_back(each.text);
+    if (kind == each.attributes.end()) continue;
+    if (kind->second == "point") links.push_back(each.attributes.at("href"));
+    if (each.name == "circle" && kind->second.starts_with("mark")) marks.push_back(kind->second);
+    rings += kind->second == "ring" ? 1 : 0;
+  }
+  CHECK(links == std::vector<std::string>{"#row-2", "#row-1", "#row-0"});
+  CHECK(marks == std::vector<std::string>{"mark hollow", "mark", "mark"});
+  CHECK(rings == 1);
+  CHECK(names == std::vector<std::string>{"kind a (under kind c)", "kind b (under kind c)", "kind c"});
+}
+
 // Sequences of half the length take less time, so the best row by length is not the fastest.
 TEST_CASE("A sweep for the longest sequence shows first how long the best row's is") {
   const std::string text = swept({"training.seq_len=4096,8192"}, search::Objective::longest_sequence);

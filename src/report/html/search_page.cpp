@@ -56,8 +56,8 @@ class FrontPicture : Picture {
     for (std::size_t i = 0; i < document_.size("/pareto"); ++i)
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(time("/pareto", i)), y(held("/pareto", i)));
     add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\"/>\n", path, colour(0));
-    for (std::size_t i = 0; i < document_.size("/top"); ++i) point("/top", i, "top", "#ffffff", colour(2));
-    for (std::size_t i = 0; i < document_.size("/pareto"); ++i) point("/pareto", i, "pareto", colour(0), colour(0));
+    for (std::size_t i = 0; i < document_.size("/top"); ++i) point("/top", i, "top", "mark hollow", colour(2));
+    for (std::size_t i = 0; i < document_.size("/pareto"); ++i) point("/pareto", i, "pareto", "mark", colour(0));
     return end();
   }
 
@@ -79,14 +79,14 @@ class FrontPicture : Picture {
     return document_.number(below(list, i) + "/memory_bytes") / k_gibibyte;
   }
 
-  void point(const char* list, std::size_t i, std::string_view row, std::string_view fill, std::string_view stroke) {
+  void point(const char* list, std::size_t i, std::string_view row, std::string_view kind, std::string_view fill) {
     begin_point(fmt::format("{}-{}", row, i),
                 fmt::format("{}, {}", as_time(time(list, i)), as_bytes(k_gibibyte * held(list, i))));
     // What is touched is larger than what is seen.
     add("<circle class=\"hit-area\" cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"11\" fill=\"transparent\"/><circle "
-        "class=\"mark\" cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"{2:.1f}\" fill=\"{3}\" stroke=\"{4}\" stroke-width=\"2\"/>",
+        "class=\"{3}\" cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"{2:.1f}\" fill=\"{4}\" stroke=\"{4}\" stroke-width=\"2\"/>",
         x(time(list, i)), y(held(list, i)), list == std::string_view("/top") ? k_front_point + 3.0 : k_front_point,
-        fill, stroke);
+        kind, fill);
     end_point();
   }
 

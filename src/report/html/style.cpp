@@ -37,6 +37,8 @@ svg .frame { stroke: var(--line); fill: none; }
 svg .idle { fill: var(--idle); }
 svg .capacity { stroke: var(--bad); fill: none; }
 svg .hit { fill: transparent; }
+svg .hollow { fill: var(--paper); }
+svg .ring { fill: none; stroke: var(--ink); stroke-width: 1.6; }
 svg a { cursor: pointer; }
 svg a:focus { outline: none; }
 svg a:focus .mark, svg a:hover .mark { stroke: var(--ink); stroke-width: 2; }

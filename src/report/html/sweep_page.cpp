@@ -18,7 +18,8 @@ namespace {
 constexpr double k_curve_left = 66.0, k_curve_right = 14.0, k_curve_top = 30.0, k_curve_height = 300.0,
                  k_curve_bottom = 50.0;  // around and of the plot [pixels]
 constexpr double k_curve_ticks = 6.0;
-constexpr double k_curve_point = 4.5;
+constexpr double k_curve_point = 4.5, k_curve_ring = 8.5;
+constexpr double k_one_pixel = 1.0;
 constexpr std::size_t k_curve_letters = 24;  // of a label; points and rows have values whole
 constexpr std::size_t k_few_curves = 4;      // of more, ideal scaling is drawn fainter
 constexpr double k_told_elasticity = 5e-4;
@@ -70,6 +71,17 @@ class CurvePicture : Picture {
                        [&](const Curve& curve) { return ideal(curve, curve.points.front()).has_value(); });
   }
   const std::vector<Curve>& curves() const { return curves_; }
+  // The name of a line drawn later, each point of this one being a point of it, too; null where there is none.
+  const std::string* hidden_by(std::size_t index) const {
+    for (std::size_t other = curves_.size(); --other > index;)
+      if (std::all_of(curves_[index].points.begin(), curves_[index].points.end(), [&](const CurvePoint& mine) {
+            return std::any_of(curves_[other].points.begin(), curves_[other].points.end(), [&](const CurvePoint& its) {
+              return its.at == mine.at && std::abs(y(rate(its)) - y(rate(mine))) < k_one_pixel;
+            });
+          }))
+        return &curves_[other].name;
+    return nullptr;
+  }
   static const char* fill(std::size_t curve) { return colour(curve); }
 
   std::string draw() {
@@ -83,10 +95,21 @@ class CurvePicture : Picture {
     remark(2.0, k_unit_line, "start", "tokens/s");
     for (std::size_t i = 0; i < curves_.size(); ++i) ideal_line(i);
     for (std::size_t i = 0; i < curves_.size(); ++i) curve(i);
+    // Rows of one rate lie on one another: those that fit lie on those that do not, and the best on all.
+    for (const RowKind kind : {RowKind::unfit, RowKind::fits, RowKind::best})
+      for (std::size_t i = 0; i < curves_.size(); ++i)
+        for (const CurvePoint& each : curves_[i].points)
+          if (kind_of(each) == kind) point(i, each, kind);
     return end();
   }
 
  private:
+  enum class RowKind { unfit, fits, best };
+  RowKind kind_of(const CurvePoint& point) const {
+    if (document_.has("/best") && document_.number("/best") == static_cast<double>(point.row)) return RowKind::best;
+    return document_.flag(row_path(point.row) + "/result/fits") ? RowKind::fits : RowKind::unfit;
+  }
+
   static double right() { return k_picture_width - k_curve_right; }
   static double bottom() { return k_curve_top + k_curve_height; }
   double x(std::size_t at) const { return k_curve_left + (right() - k_curve_left) * x_.share(axis_.places[at]); }
@@ -149,16 +172,20 @@ class CurvePicture : Picture {
     for (const CurvePoint& point : curves_[index].points)
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(point.at), y(rate(point)));
     add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\"/>\n", path, colour(index));
-    for (const CurvePoint& point : curves_[index].points) {
-      const bool fits = document_.flag(row_path(point.row) + "/result/fits");
-      begin_point(fmt::format("row-{}", point.row),
-                  fmt::format("{} {}{}: {} tokens/s", keys_.front(), values_[point.at],
-                              curves_[index].name.empty() ? "" : ", " + curves_[index].name, as_rate(rate(point))));
-      add("<circle cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"11\" fill=\"transparent\"/><circle class=\"mark\" cx=\"{0:.1f}\" "
-          "cy=\"{1:.1f}\" r=\"{2:.1f}\" fill=\"{3}\" stroke=\"{4}\" stroke-width=\"1.6\"/>",
-          x(point.at), y(rate(point)), k_curve_point, fits ? colour(index) : "#ffffff", colour(index));
-      end_point();
-    }
+  }
+
+  void point(std::size_t index, const CurvePoint& at, RowKind kind) {
+    begin_point(fmt::format("row-{}", at.row),
+                fmt::format("{} {}{}: {} tokens/s", keys_.front(), values_[at.at],
+                            curves_[index].name.empty() ? "" : ", " + curves_[index].name, as_rate(rate(at))));
+    const double left = x(at.at), top = y(rate(at));
+    add("<circle cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"11\" fill=\"transparent\"/>", left, top);
+    if (kind == RowKind::best)
+      add("<circle class=\"ring\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>", left, top, k_curve_ring);
+    add("<circle class=\"mark{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"{}\" stroke=\"{}\" "
+        "stroke-width=\"1.6\"/>",
+        kind == RowKind::unfit ? " hollow" : "", left, top, k_curve_point, colour(index), colour(index));
+    end_point();
   }
 
   const Document& document_;
@@ -174,12 +201,16 @@ void add_curves(Page& page, const Document& document) {
   if (picture.empty()) return page.paragraph("No row has a result.");
   std::string caption = "Each point leads to its row.";
   if (picture.scales()) caption += " Dashed: ideal scaling of a line's first point.";
+  if (document.has("/best")) caption += " Ringed: the best row.";
   if (!picture.all_fit()) caption += " Hollow: does not fit into memory.";
   const std::string svg = picture.draw();
   page.figure(svg, caption);
   std::vector<std::pair<std::string, std::string>> names;
   for (std::size_t i = 0; i < picture.curves().size(); ++i)
-    if (!picture.curves()[i].name.empty()) names.emplace_back(picture.curves()[i].name, CurvePicture::fill(i));
+    if (const std::string& name = picture.curves()[i].name; !name.empty()) {
+      const std::string* over = picture.hidden_by(i);
+      names.emplace_back(over == nullptr ? name : fmt::format("{} (under {})", name, *over), CurvePicture::fill(i));
+    }
   if (!names.empty()) page.add("{}", legend(names));
 }
 
@@ -216,8 +247,8 @@ void add_best_row(Page& page, const Document& document) {
     tiles.push_back({.name = "step time", .figure = document.show(result + "/iteration_time_s", as_time)});
   tiles.push_back({.name = "tokens per second",
                    .figure = document.show(result + "/tokens_per_s", as_rate),
-                   .remarks = {document.show(result + "/tokens_per_s_per_gpu", as_rate) + " a GPU, of " +
-                               document.show(result + "/gpus", as_count)}});
+                   .remarks = {document.show(result + "/tokens_per_s_per_gpu", as_rate) + " a GPU, on " +
+                               document.show(result + "/gpus", as_count) + " GPUs"}});
   tiles.push_back({.name = "MFU",
                    .figure = document.show(result + "/mfu", as_percent),
                    .remarks = {"causal " + document.show(result + "/mfu_causal", as_percent)}});
