@@ -146,7 +146,11 @@ class SearchText : TextReport {
     line("");
     std::string words = fmt::format("{} plans were computed", points(answer_.evaluated));
     if (answer_.collapsed > 0) words += fmt::format(", {} more are the same", points(answer_.collapsed));
-    if (of(CellKind::pruned) > 0) words += fmt::format("; bounds rule {} out without", points(of(CellKind::pruned)));
+    // Without a plan there is nothing to be slower than: what is left was not looked at.
+    const bool left = answer_.top.empty() && !answer_.complete;
+    if (of(CellKind::pruned) > 0)
+      words += left ? fmt::format("; {} were not looked at", points(of(CellKind::pruned)))
+                    : fmt::format("; bounds rule {} out without", points(of(CellKind::pruned)));
     words += ". ";
     const auto gap = search_gap(answer_);
     if (!answer_.verdict.defect.empty())

@@ -448,6 +448,39 @@ TEST_CASE("The pages of a search say what is best and why the rest is not") {
   CHECK_THROWS(none.by_id("pareto"));
 }
 
+// Of 10 points 4 do not fit and 6 were left: there is no plan that a bound could prove them slower than.
+TEST_CASE("The page of a search that was stopped says so, and of what") {
+  const auto page_of = [](const ordered_json& more) {
+    ordered_json document{
+        {"schema", "cairn.search/1"},
+        {"space", {{"points", 10}, {"unfit", 4}, {"pruned", 6}, {"evaluated", 0}, {"computed", 0}, {"collapsed", 0}}},
+        {"certificate", {{"complete", false}}}};
+    document.update(more);
+    return XmlPage(report::html_report(document.dump()));
+  };
+  const XmlPage none = page_of({{"method", "branch-and-bound"}});
+  CHECK(none.by_id("best").text.find("Stopped before a plan was found; 6 of 10 points were not looked at.") !=
+        std::string::npos);
+  CHECK(none.by_id("space").text.find("pruned") == std::string::npos);
+  CHECK(none.by_id("space").text.find("Not looked at when the search was stopped.") != std::string::npos);
+  // The last size was searched whole, the sizes were not: the search is not over.
+  const auto sized = [&](bool complete) {
+    return page_of(
+        {{"objective", "longest-sequence"},
+         {"extent", {{"size", 286720}, {"complete", complete}, {"tried", ordered_json::array()}}},
+         {"best", {{"time_s", 1.0}, {"gpus", 2}, {"strategy", "tp 2"}, {"settings", ordered_json::object()}}},
+         {"certificate", {{"complete", true}, {"gap", 0.0}, {"defect", ""}}}});
+  };
+  const std::string cut = sized(false).by_id("best").text, whole = sized(true).by_id("best").text;
+  CHECK(cut.find("tokens of the longest sequence that fits") < cut.find("step time"));
+  CHECK(cut.find("286,720") < cut.find("step time"));
+  CHECK(cut.find("the whole space was searched") == std::string::npos);
+  CHECK(cut.find("as far as was searched") != std::string::npos);
+  CHECK(whole.find("the whole space was searched") != std::string::npos);
+  CHECK(whole.find("as far as was searched") == std::string::npos);
+  for (const std::string& text : {cut, whole}) CHECK(text.find("No plan of this size is faster") != std::string::npos);
+}
+
 TEST_CASE("Texts of a document stay texts, whatever they hold") {
   const std::string hostile = "</script><img src=x onerror=alert(1)>\"'&amp;<!-- ]]> \x01\x1b\xe2\x80\xae\xff";
   for (const auto& [name, text] : documents()) {

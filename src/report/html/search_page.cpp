@@ -125,6 +125,16 @@ void add_plans(Page& page, const Document& document, const std::string& list, co
   page.table(table);
 }
 
+// A search over sizes is over when its sizes are, too, not only the last of them.
+bool stopped(const Document& document) {
+  return !document.flag("/certificate/complete") || (document.has("/extent") && !document.flag("/extent/complete"));
+}
+
+// Without a plan there is nothing to be slower than: what bounds would rule out is what was not looked at.
+bool has_left(const Document& document) {
+  return !document.has("/best") && stopped(document) && document.number("/space/pruned") > 0.0;
+}
+
 // What is proven, in a sentence.
 std::string proof(const Document& document) {
   if (!document.string("/certificate/defect").empty())
@@ -134,8 +144,9 @@ std::string proof(const Document& document) {
     return complete ? "The certificate covers the space: there is no plan."
                     : "The search was stopped before a plan was found.";
   if (!document.has("/certificate/gap")) return "Nothing is proven of what was left.";
-  if (document.number("/certificate/gap") <= 0.0) return "No plan of the space is faster, proven.";
-  return fmt::format("No plan of the space takes less than {}: the best is within {} of that.",
+  const std::string where = document.has("/extent") ? "of this size" : "of the space";
+  if (document.number("/certificate/gap") <= 0.0) return fmt::format("No plan {} is faster, proven.", where);
+  return fmt::format("No plan {} takes less than {}: the best is within {} of that.", where,
                      document.show("/certificate/lower_bound_s", as_time),
                      document.show("/certificate/gap", as_percent));
 }
@@ -160,12 +171,26 @@ void add_extent(Page& page, const Document& document) {
   page.table(table);
 }
 
+// The size that was asked for, which comes before how fast its plan is.
+Tile size_tile(const Document& document) {
+  const bool gpus = document.string("/objective") == "fewest-gpus";
+  Tile tile{.name = gpus ? "the fewest GPUs at which a layout fits" : "tokens of the longest sequence that fits",
+            .figure = document.show("/extent/size", as_count),
+            .mood = "good"};
+  if (!document.flag("/extent/complete")) tile.remarks.emplace_back("as far as was searched: it was stopped");
+  return tile;
+}
+
 void add_best(Page& page, const Document& document) {
   page.section("best", "The best layout");
   if (!document.has("/best")) {
-    page.paragraph(fmt::format("No plan of {} {}{}.", document.show("/space/points", as_count),
-                               document.number("/space/unfit") > 0.0 ? "fits into memory" : "is possible",
-                               document.flag("/certificate/complete") ? "" : ", as far as was searched"),
+    const std::string points = document.show("/space/points", as_count);
+    page.paragraph(has_left(document)
+                       ? fmt::format("Stopped before a plan was found; {} of {} points were not looked at.",
+                                     document.show("/space/pruned", as_count), points)
+                       : fmt::format("No plan of {} {}{}.", points,
+                                     document.number("/space/unfit") > 0.0 ? "fits into memory" : "is possible",
+                                     stopped(document) ? ", as far as was searched" : ""),
                    "lead bad");
     page.paragraph(proof(document));
     return add_extent(page, document);
@@ -183,14 +208,15 @@ void add_best(Page& page, const Document& document) {
     tiles.push_back({.name = "cost of a step",
                      .figure = document.show("/best/usd_per_step", as_dollars),
                      .remarks = {document.show("/best/joule_per_step", as_energy)}});
-  tiles.push_back({.name = "plans that the space has",
+  if (document.has("/extent/size")) tiles.insert(tiles.begin(), size_tile(document));
+  tiles.push_back({.name = "points of the space",
                    .figure = document.show("/space/points", as_count),
                    .remarks = {document.show("/space/computed", as_count) + " were computed"}});
   if (document.has("/certificate/gap"))
-    tiles.push_back(
-        {.name = "above the proven bound by",
-         .figure = document.show("/certificate/gap", as_percent),
-         .remarks = {document.flag("/certificate/complete") ? "the whole space was searched" : "it was stopped"}});
+    tiles.push_back({.name = "above the proven bound by",
+                     .figure = document.show("/certificate/gap", as_percent),
+                     .remarks = {std::string(stopped(document) ? "it was stopped" : "the whole space was searched") +
+                                 (document.has("/extent") ? "; the bound is of this size" : "")}});
   page.tiles(tiles);
   page.add("<p><code class=\"strategy\">strategy: {}</code></p>\n", document.text("/best/strategy"));
   page.paragraph(proof(document), "lead");
@@ -227,13 +253,16 @@ void add_space(Page& page, const Document& document) {
               .columns = {{"points", false}, {"count"}, {"of the space"}, {"", false}, {"meaning", false}}};
   for (const PointKind& kind : k_point_kinds) {
     const std::string path = below("/space", kind.key);
+    const bool left = has_left(document) && kind.key == std::string_view("pruned");
+    const std::string name = left ? "left" : kind.key;
     const double share = points > 0.0 ? document.number(path) / points : 0.0;
     if (share <= 0.0) continue;
-    parts.push_back({.share = share, .fill = kind.fill, .title = kind.key});
-    names.emplace_back(kind.key, kind.fill);
-    table.rows.push_back({.cells = {kind.key, document.show(path, as_count),
-                                    document.show({.value = path, .over = "/space/points"}, as_percent),
-                                    bar(share, kind.fill), label_meaning(kind.key)}});
+    parts.push_back({.share = share, .fill = kind.fill, .title = name});
+    names.emplace_back(name, kind.fill);
+    table.rows.push_back(
+        {.cells = {name, document.show(path, as_count),
+                   document.show({.value = path, .over = "/space/points"}, as_percent), bar(share, kind.fill),
+                   left ? "Not looked at when the search was stopped." : label_meaning(kind.key)}});
   }
   page.add("{}{}", stacked_bar(parts, "Points of the space by what was found of them"), legend(names));
   page.table(table);
@@ -294,7 +323,7 @@ std::string search_page(const Document& document) {
   Page page(document, "cairn search", name.empty() ? "The best layout" : name);
   page.subtitle(fmt::format("The best layout by {}, by {}{}", objective_words(document.string("/objective")),
                             objective_words(document.string("/method")),
-                            document.flag("/certificate/complete") ? "" : "; the search was stopped"));
+                            stopped(document) ? "; the search was stopped" : ""));
   add_best(page, document);
   add_front(page, document);
   add_space(page, document);
