@@ -17,11 +17,14 @@ constexpr double k_front_left = 62.0, k_front_right = 14.0, k_front_top = 30.0, 
                  k_front_bottom = 50.0;  // around and of the plot [pixels]
 constexpr double k_front_ticks = 5.0;
 constexpr double k_front_point = 5.0;
+constexpr double k_front_air = 1.05;       // above the capacity
+constexpr std::size_t k_axis_values = 16;  // shown of a key
 
 // Time against memory of the plans that none beats in both, and of the best of each kind.
 class FrontPicture : Picture {
  public:
-  explicit FrontPicture(const Document& document) : document_(document) {
+  explicit FrontPicture(const Document& document)
+      : document_(document), capacity_(document.number("/capacity_bytes") / k_gibibyte) {
     double shortest = 0.0, longest = 0.0, least = 0.0, most = 0.0;
     bool any = false;
     for (const char* list : {"/pareto", "/top"})
@@ -36,20 +39,22 @@ class FrontPicture : Picture {
       }
     x_ = around(shortest, longest);
     y_ = around(least, most);
+    // Around one plan there is room, but none above what a device has.
+    if (capacity_ > 0.0) y_.to = std::min(y_.to, std::max(capacity_, most) * k_front_air);
   }
 
   std::string draw() {
     begin(k_front_top + k_front_height + k_front_bottom, "front-picture", "Step time and memory of plans",
           "Plans that none beats in both step time and memory, joined by a line, and the best of each kind; the tables "
           "below have the figures");
-    for (const AxisTick& tick : axis_ticks(x_, k_front_ticks)) {
-      line(x(tick.value), k_front_top, x(tick.value), bottom(), "class=\"grid\"");
-      remark(x(tick.value), bottom() + 18.0, "middle", report::seconds(tick.value));
-    }
+    time_ticks();
     for (const AxisTick& tick : axis_ticks(y_, k_front_ticks)) {
       line(k_front_left, y(tick.value), right(), y(tick.value), "class=\"grid\"");
       remark(k_front_left - 6.0, y(tick.value) + 4.0, "end", fmt::format("{:g}", tick.value));
     }
+    if (shows_capacity())
+      line(k_front_left, y(capacity_), right(), y(capacity_),
+           "class=\"capacity\" stroke-width=\"1.5\" stroke-dasharray=\"6 4\"");
     remark(2.0, k_unit_line, "start", "GiB");
     remark((k_front_left + right()) / 2.0, bottom() + 42.0, "middle", "step time");
     std::string path;
@@ -64,6 +69,8 @@ class FrontPicture : Picture {
   static std::vector<std::pair<std::string, std::string>> names() {
     return {{"none is better in both time and memory", colour(0)}, {"rings: the best of each kind", colour(2)}};
   }
+
+  bool shows_capacity() const { return capacity_ > 0.0 && capacity_ >= y_.from && capacity_ <= y_.to; }
 
  private:
   static double right() { return k_picture_width - k_front_right; }
@@ -90,7 +97,25 @@ class FrontPicture : Picture {
     end_point();
   }
 
+  // Round numbers of the unit that they are told in, inside the picture and off one another.
+  void time_ticks() {
+    const TimeUnit unit = time_unit(x_.to);
+    double free_from = 0.0;  // where the next label may begin
+    for (const AxisTick& tick :
+         axis_ticks({.from = x_.from / unit.seconds, .to = x_.to / unit.seconds}, k_front_ticks)) {
+      const double at = x(tick.value * unit.seconds);
+      line(at, k_front_top, at, bottom(), "class=\"grid\"");
+      const std::string label = fmt::format("{:.6g} {}", tick.value, unit.name);
+      const double half = k_widest_letter * static_cast<double>(label.size()) / 2.0;
+      const double middle = std::max(half, std::min(at, k_picture_width - half));
+      if (middle - half < free_from) continue;
+      free_from = middle + half;
+      remark(middle, bottom() + 18.0, "middle", label);
+    }
+  }
+
   const Document& document_;
+  double capacity_ = 0.0;  // [GiB]; 0: not known
   AxisSpan x_, y_;
 };
 
@@ -202,6 +227,8 @@ void add_best(Page& page, const Document& document) {
                           {.name = "memory of the fullest device",
                            .figure = document.show("/best/memory_bytes", as_bytes),
                            .mood = "good"}};
+  if (document.has("/capacity_bytes"))
+    tiles.back().remarks.push_back("of " + document.show("/capacity_bytes", as_bytes));
   if (document.has("/best/contended_time_s"))
     tiles.front().remarks.push_back(document.show("/best/contended_time_s", as_time) + " where transfers share links");
   if (document.has("/best/usd_per_step"))
@@ -226,7 +253,12 @@ void add_best(Page& page, const Document& document) {
 void add_front(Page& page, const Document& document) {
   if (document.size("/pareto") == 0 && document.size("/top") == 0) return;
   page.section("pareto", "Time against memory");
-  page.figure(FrontPicture(document).draw(), "Each point leads to its row.");
+  FrontPicture picture(document);
+  const std::string svg = picture.draw();
+  page.figure(svg, picture.shows_capacity()
+                       ? fmt::format("Each point leads to its row. The dashed line is the capacity, {}.",
+                                     document.show("/capacity_bytes", as_bytes))
+                       : std::string("Each point leads to its row."));
   page.add("{}", legend(FrontPicture::names()));
   add_plans(page, document, "/pareto", "pareto", "Plans that none beats in both time and memory, the fastest first");
   page.section("top", "The best of each kind");
@@ -295,6 +327,11 @@ void add_reasons(Page& page, const Document& document) {
                    bar(document.number(row + "/count") / std::max(1.0, document.number("/space/points")),
                        look == k_point_kinds.end() ? "#5b84b1" : look->fill),
                    why, nearest}});
+    // Plans that are the same are computed once, and the reason is told of that one.
+    const Figure same{.value = "/space/unfit", .less = row + "/count"};
+    if (kind == "unfit" && document.number(same) > 0.0)
+      table.rows.push_back(
+          {.cells = {document.show(same, as_count), {}, {}, "are the same plan as one that does not fit", {}}});
   }
   page.table(table);
 }
@@ -306,8 +343,10 @@ void add_axes(Page& page, const Document& document) {
   for (std::size_t i = 0; i < document.size("/space/axes"); ++i) {
     const std::string row = below("/space/axes", i);
     std::string values;
-    for (const std::string& each : document.texts(row + "/values"))
-      values += fmt::format("{}<code>{}</code>", values.empty() ? "" : ", ", xml_text(each));
+    const std::vector<std::string> all = document.texts(row + "/values");
+    for (std::size_t j = 0; j < std::min(k_axis_values, all.size()); ++j)
+      values += fmt::format("{}<code>{}</code>", values.empty() ? "" : ", ", xml_text(all[j]));
+    if (all.size() > k_axis_values) values += fmt::format(" and {} more", all.size() - k_axis_values);
     table.rows.push_back({.cells = {document.text(row + "/key"), values}});
   }
   page.table(table);
