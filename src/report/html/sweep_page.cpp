@@ -225,8 +225,20 @@ Tile best_tile(const Document& document, const std::string& result) {
   if (objective == "energy") return of("the least energy of tokens, a step", "/joule_per_step", as_energy);
   if (objective == "time-to-train") return of("the shortest training", "/training_time_s", as_days);
   if (objective == "fewest-gpus") return of("the fewest GPUs at which one fits", "/gpus", as_count);
-  if (objective == "longest-sequence") return of("tokens of the longest sequence that fits", "/seq_len", as_count);
+  if (objective == "longest-sequence")
+    return of("tokens of the longest sequence of these rows that fits", "/seq_len", as_count);
   return of(objective == "step-time" ? "the shortest step" : "step of the best row", "/iteration_time_s", as_time);
+}
+
+// Whether all rows have sequences of one length, so that each of them is the longest.
+bool one_length(const Document& document) {
+  double first = 0.0;
+  for (std::size_t i = 0; i < document.size("/rows"); ++i) {
+    const double tokens = document.number(row_path(i) + "/result/seq_len");
+    if (tokens > 0.0 && first > 0.0 && tokens != first) return false;
+    if (tokens > 0.0) first = tokens;
+  }
+  return true;
 }
 
 void add_best_row(Page& page, const Document& document) {
@@ -239,9 +251,14 @@ void add_best_row(Page& page, const Document& document) {
   const std::string row = row_path(document.root().at("best").get<std::size_t>()), result = row + "/result";
   std::string values;
   for (const std::string& key : varied_keys(document))
-    values += fmt::format("{}<strong>{} {}</strong>", values.empty() ? "" : ", ", xml_text(key),
+    values += fmt::format("{}<strong>{} {}</strong>", values.empty() ? "" : ", ", key_words(key),
                           document.text(below(row + "/values", key)));
   page.paragraph(fmt::format("Of {} rows the best is {}{}.", document.size("/rows"), values, stopped), "lead");
+  if (document.string("/objective") == "longest-sequence" && one_length(document))
+    page.paragraph(fmt::format("Warning: all rows have sequences of {} tokens, and the best is the fastest that fits; "
+                               "<code>cairn search --objective longest-sequence</code> asks how long they may be.",
+                               document.show(result + "/seq_len", as_count)),
+                   "note warn");
   std::vector<Tile> tiles{best_tile(document, result)};
   if (document.string("/objective") != "step-time")
     tiles.push_back({.name = "step time", .figure = document.show(result + "/iteration_time_s", as_time)});
@@ -276,7 +293,7 @@ void add_elasticities(Page& page, const Document& document) {
     return unit == "s" ? as_time : unit == "FLOP/s" ? as_flop_rate : unit == "1/s" ? as_frequency : as_byte_rate;
   };
   Table table{.caption = "Elasticities of the step time, the greatest first",
-              .columns = {{"figure", false}, {"it is"}, {"elasticity"}, {"", false}, {"below"}, {"above"}}};
+              .columns = {{"figure", false}, {"it is"}, {"elasticity"}, {"", false}, {"of less"}, {"of more"}}};
   double greatest = 0.0;
   std::size_t hidden = 0;
   for (std::size_t i = 0; i < document.size(all + "/figures"); ++i)
@@ -289,16 +306,21 @@ void add_elasticities(Page& page, const Document& document) {
       continue;
     }
     table.rows.push_back(
-        {.cells = {document.text(row + "/key"), document.show(row + "/value", form_of(document.string(row + "/unit"))),
+        {.cells = {key_words(document.string(row + "/key")),
+                   document.show(row + "/value", form_of(document.string(row + "/unit"))),
                    document.show(row + "/elasticity", as_elasticity),
                    bar(std::abs(value) / greatest, value < 0.0 ? "#4269d0" : "#ff725c"),
                    document.show(row + "/below", as_elasticity), document.show(row + "/above", as_elasticity)}});
   }
   page.table(table);
   page.add("{}", legend({{"more of it makes steps shorter", "#4269d0"}, {"longer", "#ff725c"}}));
+  page.paragraph(
+      "The elasticity is what a little less and a little more of the figure do to the time, on average; where "
+      "the two differ, something else begins to limit. Figures without a value are all those of that name.");
   if (hidden > 0) page.paragraph(fmt::format("{} more change it by less than 0.0005 %.", hidden));
   page.paragraph(fmt::format(
-      "Rates less times add up to {}: -1 but for what does not scale with them. {} of a device's memory {}.",
+      "Rates less times add up to {}: -1 but for what does not scale with them. {} of a device's memory of the "
+      "experiment itself {}.",
       document.show(all + "/sum", as_elasticity), document.show(all + "/headroom_bytes", as_bytes),
       document.number(all + "/headroom_bytes") < 0.0 ? "are there: it lacks so much, which its time does not depend on"
                                                      : "stay free: more would not change its time"));
@@ -323,10 +345,17 @@ std::string row_remark(const Document& document, const std::string& row) {
   return fmt::format("{}; {}", settings_words(document, row + "/search/settings"), words);
 }
 
+bool are_numbers(const std::vector<std::string>& values) {
+  return std::all_of(values.begin(), values.end(), [](const std::string& value) {
+    return !value.empty() && value.find_first_not_of("0123456789.") == std::string::npos;
+  });
+}
+
 void add_rows(Page& page, const Document& document) {
   page.section("rows", "All rows");
   const std::vector<std::string> keys = varied_keys(document);
   const bool trains = document.string("/objective") == "time-to-train";
+  const bool lengthens = document.string("/objective") == "longest-sequence";
   bool searched = false, priced = false;
   for (std::size_t i = 0; i < document.size("/rows"); ++i) {
     searched = searched || document.has(row_path(i) + "/search");
@@ -335,9 +364,13 @@ void add_rows(Page& page, const Document& document) {
   Table table{.caption = searched ? "Gap: of the step to what no layout of the space goes below"
                                   : "Gap: of the step to what no execution of its plan goes below",
               .columns = {}};
-  for (const std::string& key : keys) table.columns.push_back({xml_text(key)});
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const bool number = are_numbers(document.texts(below("/vary", i) + "/values"));
+    table.columns.push_back({.name = key_words(keys[i]), .number = number, .narrow = !number});
+  }
   table.columns.push_back({"step time"});
   if (trains) table.columns.push_back({"training"});
+  if (lengthens) table.columns.push_back({"tokens"});
   for (const char* name : {"tokens/s", "a GPU", "GPUs", "MFU", "memory", "gap"}) table.columns.push_back({name});
   if (priced) table.columns.push_back({"cost of a step"});
   table.columns.push_back({searched ? "layout; what limits" : "what limits", false});
@@ -347,6 +380,7 @@ void add_rows(Page& page, const Document& document) {
     for (const std::string& key : keys) cells.cells.push_back(document.text(below(row + "/values", key)));
     cells.cells.push_back(document.show(result + "/iteration_time_s", as_time));
     if (trains) cells.cells.push_back(document.show(result + "/training_time_s", as_days));
+    if (lengthens) cells.cells.push_back(document.show(result + "/seq_len", as_count));
     cells.cells.push_back(document.show(result + "/tokens_per_s", as_rate));
     cells.cells.push_back(document.show(result + "/tokens_per_s_per_gpu", as_rate));
     cells.cells.push_back(document.show(result + "/gpus", as_count));
