@@ -6,6 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "cairn/core/diagnostics.h"
 #include "cairn/report/html.h"
 #include "cairn/report/search.h"
@@ -259,6 +261,38 @@ TEST_CASE("The page of a run shows the answer, every stage, every cause that cou
   }
 }
 
+TEST_CASE("The page of a run begins with what does not fit, and says what would change the time") {
+  ordered_json document = ordered_json::parse(documents().at("run that does not fit"));
+  ordered_json& result = document["result"];
+  const double step = result["iteration_time_s"];
+  result["effects"] = ordered_json::array({ordered_json{{"alternative", "a=b (c)"}, {"change_s", -0.5 * step}}});
+  const std::string text = report::html_report(document.dump());
+  const XmlPage page(text);
+  const std::string answer = page.by_id("answer").text;
+  CHECK(answer.find("Does not fit:") < answer.find("step time"));
+  CHECK(answer.find("If a=b (c)") != std::string::npos);
+  CHECK(answer.find("-50.0 %") != std::string::npos);
+  REQUIRE(result["in_words"].size() == 2);
+  for (const ordered_json& words : result["in_words"])
+    CHECK(text.find("<p class=\"what\">" + words.get<std::string>() + "</p>") != std::string::npos);
+  // The peak is the longest bar.
+  const double capacity = result["memory_bytes"]["capacity"], peak = result["memory_bytes"]["device_peak"];
+  REQUIRE(capacity < peak);
+  CHECK(text.find(fmt::format("width=\"{:.2f}\" height=\"10\" fill=\"#b3261e\"", 100.0 * capacity / peak)) !=
+        std::string::npos);
+}
+
+TEST_CASE("The page of a run names transfers that have no floor because other ranks send them") {
+  ordered_json document = ordered_json::parse(documents().at("run"));
+  ordered_json& sent = document["result"]["communication_bytes"];
+  REQUIRE_FALSE(sent.contains("ep"));
+  sent["ep"] = {{"sent", 1.0}, {"received", 1.0}, {"scale_up", 1.0}, {"scale_out", 0.0}};
+  const std::string bounds = XmlPage(report::html_report(document.dump())).by_id("bounds").text;
+  const std::size_t others = bounds.find("Not on that rank, but on others: ");
+  REQUIRE(others != std::string::npos);
+  CHECK(bounds.find("ep.", others) != std::string::npos);
+}
+
 TEST_CASE("A point of a picture leads to the row that it is drawn from") {
   const XmlPage page(report::html_report(documents().at("sweep")));
   std::size_t points = 0;
@@ -426,9 +460,16 @@ TEST_CASE("A sweep for the longest sequence shows first how long the best row's 
   CHECK(rows[1]["result"]["seq_len"] == 8192);
   REQUIRE(rows[0]["result"]["iteration_time_s"] < rows[1]["result"]["iteration_time_s"]);
   const std::string best = XmlPage(report::html_report(text)).by_id("best").text;
-  const std::size_t length = best.find("tokens of the longest sequence that fits"), time = best.find("step time");
+  const std::size_t length = best.find("tokens of the longest sequence of these rows that fits"),
+                    time = best.find("step time");
   REQUIRE(length != std::string::npos);
   CHECK(best.substr(length, time - length).find("8,192") != std::string::npos);
+  CHECK(best.find("Warning") == std::string::npos);
+  // Of rows of one length none is longer than another.
+  ordered_json alike = ordered_json::parse(text);
+  for (ordered_json& row : alike["rows"]) row["result"]["seq_len"] = 8192;
+  const std::string warned = XmlPage(report::html_report(alike.dump())).by_id("best").text;
+  CHECK(warned.find("all rows have sequences of 8,192 tokens") != std::string::npos);
 }
 
 TEST_CASE("The pages of a search say what is best and why the rest is not") {
@@ -446,6 +487,31 @@ TEST_CASE("The pages of a search say what is best and why the rest is not") {
   const XmlPage none(report::html_report(documents().at("search without a plan")));
   CHECK(none.by_id("best").text.find("there is no plan") != std::string::npos);
   CHECK_THROWS(none.by_id("pareto"));
+}
+
+// One plan of 500 s and 70 GiB: the axes run from half of that to half as much again, which is 4.2 to 12.5 min, and up
+// to 1.05 x 80 GiB. Ticks a round number of minutes apart are 2 min apart. Of 10 points that do not fit 7 have a reason of
+// their own.
+TEST_CASE("A picture of plans counts minutes where steps take minutes, and shows the capacity") {
+  constexpr double k_gib = 1073741824.0;
+  const ordered_json plan{{"time_s", 500.0},
+                          {"memory_bytes", 70.0 * k_gib},
+                          {"gpus", 2},
+                          {"strategy", "tp 2"},
+                          {"settings", ordered_json::object()}};
+  const ordered_json unfit{{"kind", "unfit"}, {"reason", "memory"}, {"count", 7}, {"nearest", "80 GiB"}};
+  const ordered_json document{{"schema", "cairn.search/1"},
+                              {"capacity_bytes", 80.0 * k_gib},
+                              {"best", plan},
+                              {"pareto", ordered_json::array({plan})},
+                              {"space", {{"points", 20}, {"unfit", 10}, {"infeasible", ordered_json::array({unfit})}}},
+                              {"certificate", {{"complete", true}}}};
+  const XmlPage page(report::html_report(document.dump()));
+  const std::string picture = page.by_id("front-picture").text;
+  for (const char* tick : {"6 min", "8 min", "10 min", "12 min"}) CHECK(picture.find(tick) != std::string::npos);
+  CHECK(page.by_id("pareto").text.find("The dashed line is the capacity, 80 GiB.") != std::string::npos);
+  CHECK(page.by_id("best").text.find("of 80 GiB") != std::string::npos);
+  CHECK(page.by_id("infeasible").text.find("3are the same plan as one that does not fit") != std::string::npos);
 }
 
 // Of 10 points 4 do not fit and 6 were left: there is no plan that a bound could prove them slower than.
