@@ -23,7 +23,7 @@ void check_form(const ResultArguments& result) {
                                    "a result is a document or a table: leave one of them out");
 }
 
-// A page and a document, one behind the other, can both not be read.
+// Neither a page nor a document can be read where one follows the other.
 void check_page(const std::string& page, const ResultArguments& result) {
   const auto shown = [](const std::string& file) { return file == k_standard_output; };
   if ((result.json || result.csv) && shown(page) && (result.output.empty() || shown(result.output)))
@@ -262,8 +262,8 @@ bool asks_for_splits(const SearchArguments& search) {
          !search.axes.empty() || !search.format.empty() || search.micro_batches != 0 || search.layers != 0;
 }
 
-// Of the options that were given those of layouts of all layers together, and --set where asked, as
-// "--top and --html are".
+// The given options that are of layouts of all layers together, with their verb, as "--top and --html are"; empty where
+// none was given. `set`: --set is one of them.
 std::string layout_options(const SearchArguments& search, bool set = false) {
   std::vector<std::string> given;
   const auto add = [&](const char* option, bool there) {

@@ -339,7 +339,7 @@ TEST_CASE("Parts of more than a whole end with it, and labels are escaped once")
   std::size_t named = 0;
   for (const XmlElement& each : page.elements()) {
     if (each.name == "rect" && !each.text.empty()) widths[each.text] = each.attributes.at("width");
-    named += each.name == "li" && each.text == "a <b" ? 1 : 0;
+    named += each.name == "li" && each.text == "a <b 75.0 %" ? 1 : 0;
   }
   REQUIRE(widths.size() == 2);
   CHECK(std::stod(widths.at("a <b")) == Approx(75.0));

@@ -42,7 +42,7 @@ struct Run {
   const experiment::Result& result;
   Tool tool;
   const contrast::Explanation* measured = nullptr;  // of a step that was measured; null: none was
-  // The JSON says what a page shows beside: when passes ran (Prediction::passes), what would change the step time
+  // The JSON also says what pages alone show: when passes ran (Prediction::passes), what would change the step time
   // (Result::effects), and machine and plan in words.
   bool timeline = false;
 };

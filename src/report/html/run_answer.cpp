@@ -105,14 +105,14 @@ Tile cost_tile(const Document& document) {
       .name = "energy of a step", .figure = document.show("/result/cost/joule_per_step", as_energy), .remarks = {days}};
 }
 
-// Conventions of their own, which need not be in order: full attention counts pairs that no kernel executes.
+// Each has its own convention, so HFU may be below MFU: full attention counts pairs that no kernel executes.
 Tile mfu_tile(const Document& document) {
   Tile tile{.name = "MFU",
             .figure = document.show("/result/mfu", as_percent),
             .remarks = {fmt::format("causal {}, executed (HFU) {}", document.show("/result/mfu_causal", as_percent),
                                     document.show("/result/hfu", as_percent)),
                         document.show("/result/model_flop_per_s_per_gpu", as_flop_rate) + " a GPU",
-                        "MFU: of the peak, the model's work with attention counted full"}};
+                        "MFU: the model's work, with attention counted in full, over the peak"}};
   if (document.number("/result/hfu") < document.number("/result/mfu"))
     tile.remarks.emplace_back("HFU is below it: kernels skip the pairs of tokens that the causal mask hides");
   return tile;
@@ -134,7 +134,7 @@ std::string too_much(const Document& document) {
 void add_effects(Page& page, const Document& document) {
   const std::string effects = "/result/effects", step = "/result/iteration_time_s";
   if (document.size(effects) == 0) return;
-  Table table{.caption = "What would change the step time, the most first",
+  Table table{.caption = "What would change the step time, the largest change first",
               .columns = {{"where something uncertain is otherwise", false}, {"it changes by"}, {"of the step"}}};
   for (std::size_t i = 0; i < document.size(effects); ++i) {
     const std::string row = below(effects, i);

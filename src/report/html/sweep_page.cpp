@@ -316,11 +316,11 @@ void add_elasticities(Page& page, const Document& document) {
   page.add("{}", legend({{"more of it makes steps shorter", "#4269d0"}, {"longer", "#ff725c"}}));
   page.paragraph(
       "The elasticity is what a little less and a little more of the figure do to the time, on average; where "
-      "the two differ, something else begins to limit. Figures without a value are all those of that name.");
+      "the two differ, something else begins to limit. A figure without a value stands for all of that name.");
   if (hidden > 0) page.paragraph(fmt::format("{} more change it by less than 0.0005 %.", hidden));
   page.paragraph(fmt::format(
-      "Rates less times add up to {}: -1 but for what does not scale with them. {} of a device's memory of the "
-      "experiment itself {}.",
+      "Rates less times add up to {}: -1 but for what does not scale with them. In the experiment itself {} of a "
+      "device's memory {}.",
       document.show(all + "/sum", as_elasticity), document.show(all + "/headroom_bytes", as_bytes),
       document.number(all + "/headroom_bytes") < 0.0 ? "are there: it lacks so much, which its time does not depend on"
                                                      : "stay free: more would not change its time"));
