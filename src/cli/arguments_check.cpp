@@ -1,9 +1,12 @@
 #include "arguments_check.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bound_request.h"
 #include "cairn/core/diagnostics.h"
@@ -18,6 +21,14 @@ void check_form(const ResultArguments& result) {
   if (result.json && result.csv)
     throw core::ConfigurationError("--csv", "given beside --json",
                                    "a result is a document or a table: leave one of them out");
+}
+
+// Neither a page nor a document can be read where one follows the other.
+void check_page(const std::string& page, const ResultArguments& result) {
+  const auto shown = [](const std::string& file) { return file == k_standard_output; };
+  if ((result.json || result.csv) && shown(page) && (result.output.empty() || shown(result.output)))
+    throw core::ConfigurationError("--html", "the page and the result would both be on standard output",
+                                   "name a file for one of them: --html FILE, or -o FILE");
 }
 
 template <class Command>
@@ -251,10 +262,28 @@ bool asks_for_splits(const SearchArguments& search) {
          !search.axes.empty() || !search.format.empty() || search.micro_batches != 0 || search.layers != 0;
 }
 
-bool asks_for_layouts(const SearchArguments& search) {
-  return search.threads != SearchArguments{}.threads || search.top != SearchArguments{}.top ||
-         !search.objective.empty() || !search.space.empty() || search.print_space || !search.time_limit.empty() ||
-         !search.resume.empty() || search.exhaustive || !search.html.empty();
+// The given options that are of layouts of all layers together, with their verb, as "--top and --html are"; empty where
+// none was given. `set`: --set is one of them.
+std::string layout_options(const SearchArguments& search, bool set = false) {
+  std::vector<std::string> given;
+  const auto add = [&](const char* option, bool there) {
+    if (there) given.emplace_back(option);
+  };
+  add("--threads", search.threads != SearchArguments{}.threads);
+  add("--top", search.top != SearchArguments{}.top);
+  add("--objective", !search.objective.empty());
+  add("--space", !search.space.empty());
+  add("--print-space", search.print_space);
+  add("--time-limit", !search.time_limit.empty());
+  add("--resume", !search.resume.empty());
+  add("--exhaustive", search.exhaustive);
+  add("--html", !search.html.empty());
+  add("--set", set);
+  if (given.empty()) return {};
+  if (given.size() == 1) return given.front() + " is";
+  const std::string last = given.back();
+  given.pop_back();
+  return fmt::format("{} and {} are", fmt::join(given, ", "), last);
 }
 
 void check_layer_method(const SearchArguments& search) {
@@ -271,13 +300,10 @@ void check_layer_method(const SearchArguments& search) {
                     "--cluster, --nodes, --axes, --format, --micro-batches and --layers are of the splits of a graph",
                     search.method),
         "leave them out; --set changes the experiment");
-  if (asks_for_layouts(search))
+  if (const std::string asked = layout_options(search); !asked.empty())
     throw core::ConfigurationError(
         "--method",
-        fmt::format("{} has a space of its own; --threads, --top, --objective, --space, "
-                    "--print-space, --time-limit, --resume, --exhaustive and --html are of layouts of "
-                    "all layers together",
-                    search.method),
+        fmt::format("{} has a space of its own; {} of layouts of all layers together", search.method, asked),
         "leave them out");
 }
 
@@ -312,11 +338,8 @@ void check_one(const SearchArguments& search) {
                                    fmt::format("more than {} are not split", k_most), "give fewer");
   if (search.seed != 0 && search.method == splits::name(splits::Method::pase))
     throw core::ConfigurationError("--seed", "the exact search draws nothing", "leave it out");
-  if (asks_for_layouts(search) || !search.overrides.empty())
-    throw core::ConfigurationError("--method",
-                                   "--threads, --top, --objective, --space, --print-space, --time-limit, --resume, "
-                                   "--exhaustive, --html and --set are of an experiment's layouts",
-                                   "leave them out");
+  if (const std::string asked = layout_options(search, !search.overrides.empty()); !asked.empty())
+    throw core::ConfigurationError("--method", asked + " of an experiment's layouts", "leave them out");
 }
 
 void check_one(const SweepArguments& sweep) {
@@ -335,6 +358,7 @@ void check(const CommandArguments& command) {
   std::visit(
       [](const auto& arguments) {
         if constexpr (requires { arguments.result; }) check_form(arguments.result);
+        if constexpr (requires { arguments.html; }) check_page(arguments.html, arguments.result);
         check_one(arguments);
       },
       command);

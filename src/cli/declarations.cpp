@@ -14,7 +14,6 @@ namespace cairn::cli {
 namespace {
 
 constexpr const char* k_dash = "-";
-constexpr const char* k_standard_output = "/dev/stdout";
 constexpr std::string_view k_common =
     "Options of every command: -q, -v, --stats, --color WHEN; see cairn --help. A file may be -: a standard stream.";
 
@@ -49,7 +48,10 @@ CLI::Validator at_least(std::int64_t least) {
 }
 
 void Declarations::add_output(CLI::App& sub, const char* names, std::string& target, const char* description) {
-  outputs_.insert(sub.add_option(names, target, description)->type_name(k_file));
+  // An empty name would mean that nothing is written, without a word.
+  const CLI::Validator named{
+      [](std::string& file) { return file.empty() ? std::string("the file has no name") : std::string(); }, ""};
+  outputs_.insert(sub.add_option(names, target, description)->type_name(k_file)->check(named));
 }
 
 CLI::Option* Declarations::choose(CLI::Option* option, const std::vector<std::string>& words) {

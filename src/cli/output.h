@@ -29,6 +29,8 @@
 
 namespace cairn::cli {
 
+inline constexpr const char* k_standard_output = "/dev/stdout";  // what - is where a file is written
+
 // What becomes of a file that does not get finished.
 enum class Unfinished : std::uint8_t {
   vanishes,

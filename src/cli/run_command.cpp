@@ -50,12 +50,12 @@ int run_one(const RunArguments& arguments, Context& context) {
   Output output(arguments.result.output, context.read);
   const Stopwatch running;
   ProgressLine progress(context.common);
-  const bool as_text = !arguments.result.json && !arguments.result.csv;
+  const bool for_people = page || (!arguments.result.json && !arguments.result.csv);
   const experiment::Result result = job.run(
       arguments.engine, {.all_timelines = !arguments.trace.empty(),
                          .passes = !arguments.html.empty(),
                          .progress = [&](std::size_t done, std::size_t of) { progress.show("simulated", done, of); },
-                         .advice = as_text ? experiment::Advice::effects : experiment::Advice::changes});
+                         .advice = for_people ? experiment::Advice::effects : experiment::Advice::changes});
   progress.clear();
   const double running_s = running.seconds();
 

@@ -86,7 +86,12 @@ std::string format(Hertz frequency, int digits) { return scaled(frequency.base()
 std::string format(Watts power, int digits) { return scaled(power.base(), k_watt_scales, digits); }
 
 std::string format(Dollars price, int digits) {
-  if (std::abs(price.base()) >= 1.0) return fmt::format("{:.2f} USD", price.base());
+  if (std::isfinite(price.base()) && std::abs(price.base()) >= 1.0) {
+    constexpr std::size_t k_cents = 3, k_group = 3;  // ".25", and "234" of 1,234
+    std::string text = fmt::format("{:.2f}", std::abs(price.base()));
+    for (std::size_t at = text.size() - k_cents; at > k_group; at -= k_group) text.insert(at - k_group, ",");
+    return fmt::format("{}{} USD", price.base() < 0.0 ? "-" : "", text);
+  }
   constexpr Scale k_dollar_scales[] = {{1, "USD"}};
   return scaled(price.base(), k_dollar_scales, digits);
 }

@@ -1,6 +1,7 @@
 #include "picture_axis.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -55,6 +56,17 @@ std::vector<AxisTick> axis_ticks(const AxisSpan& span, double parts) {
       if (const double value = step * power; value >= span.from && value <= span.to)
         ticks.push_back({.value = value, .labelled = step == 1.0 || decades < k_axis_few_decades});
   return ticks;
+}
+
+TimeUnit time_unit(double seconds) {
+  constexpr std::array<TimeUnit, 3> k_short{{{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}}};
+  constexpr std::array<TimeUnit, 3> k_long{{{86400.0, "d"}, {3600.0, "h"}, {60.0, "min"}}};
+  // As core::format: from two of a long unit on.
+  for (const TimeUnit& unit : k_long)
+    if (seconds >= 2.0 * unit.seconds) return unit;
+  for (const TimeUnit& unit : k_short)
+    if (seconds >= unit.seconds) return unit;
+  return k_short.back();
 }
 
 KeyAxis::KeyAxis(std::span<const std::string> values) {

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cairn::report {
@@ -30,6 +31,13 @@ struct AxisTick {
 };
 // Of a linear axis no more than about `parts`; of a logarithmic one 1, 2 and 5 times powers of ten.
 std::vector<AxisTick> axis_ticks(const AxisSpan& span, double parts);
+
+// The unit in which reports tell a time of so many seconds.
+struct TimeUnit {
+  double seconds = 1.0;
+  std::string_view name = "s";
+};
+TimeUnit time_unit(double seconds);
 
 // Values of a key as places along an axis: their numbers, where all are numbers of one unit that grow; else 0, 1, ...
 struct KeyAxis {

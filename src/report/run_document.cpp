@@ -8,6 +8,7 @@
 #include "cairn/report/run.h"
 #include "cairn/report/schema.h"
 #include "run_keys.h"
+#include "run_words.h"
 
 namespace cairn::report {
 
@@ -148,6 +149,14 @@ Json json_or_null(const Described<T>& keys, const std::optional<T>& value) {
   return value ? keys.json(*value) : Json();
 }
 
+const Described<experiment::Effect>& effect_keys() {
+  using experiment::Effect;
+  static const Described<Effect> keys{
+      {"alternative", text("what may be otherwise, as it reads after \"if\""), &Effect::alternative},
+      {"change_s", signed_amount("s of the step then, less s of the step"), &Effect::change_s}};
+  return keys;
+}
+
 // A figure of the step.
 Key<RunAnswer> figure(const char* label, Json what, double RunFigures::*value) {
   return {label, std::move(what), [value](const RunAnswer& of) { return of.figures.*value; }};
@@ -252,6 +261,19 @@ const Described<RunAnswer>& step_keys() {
        [](const auto& of) { return json_or_null(training_keys(), of.figures.training); }},
       Key<RunAnswer>("timeline", timeline_schema(),
                      [](const RunAnswer& of) { return of.run.timeline ? timeline(of.run) : Json(); })
+          .left_out(),
+      Key<RunAnswer>(
+          "effects",
+          described(list_of(effect_keys().schema()),
+                    "by how much the step time changes where something uncertain is otherwise, the largest "
+                    "first; inside pages alone"),
+          [](const RunAnswer& of) { return of.run.timeline ? effect_keys().list(of.run.result.effects) : Json(); })
+          .left_out(),
+      Key<RunAnswer>("in_words",
+                     texts("what the report for people begins with: the machine, and the plan; inside pages alone"),
+                     [](const RunAnswer& of) {
+                       return of.run.timeline ? Json::array({machine_words(of.run), plan_words(of.run)}) : Json();
+                     })
           .left_out(),
       Key<RunAnswer>("measured",
                      described(measured_keys().schema(), "a measured step (--measured) against the predicted one"),

@@ -170,7 +170,7 @@ class RunText : private TextReport {
     const auto& reason = run_.result.why_not;
     if (!reason || !reason->changes) return;
     const std::vector<experiment::Remedy>& changes = *reason->changes;
-    heading("What would make it fit", fmt::format("most of its memory is {}", reason->term));
+    heading("What would make it fit", fmt::format("the largest part of its memory is {}", reason->term));
     if (changes.empty()) return line("  {}", k_no_remedy);
     for (std::size_t i = 0; i < std::min(k_remedies, changes.size()); ++i) {
       const experiment::Remedy& each = changes[i];
@@ -279,13 +279,27 @@ class RunText : private TextReport {
   void floors() {
     const std::vector<predict::ClassFloor>& rows = prediction().class_floors;
     if (rows.empty()) return;
-    heading("How far from the data sheet", "all pieces of a step added up, whether anything waits for them or not");
+    heading("How far from the data sheet", "all pieces of the rank that ends last, awaited or not");
     line("  {}", paint_.dim(fmt::format("{:<{}}{:>10}{:>11}{:>9}{:>12}{:>11}{:>9}", "", k_class_width, "moved",
                                         "at least", "ratio", "time", "at best", "ratio")));
     for (const predict::ClassFloor& row : rows)
       line("  {:<{}}{:>10}{:>11}{:>9}{:>12}{:>11}{:>9}", row.label, k_class_width, bytes(row.bytes),
            bytes(row.floor_bytes), over(row.bytes, row.floor_bytes), aligned_time(row.time_s),
            aligned_time(row.floor_s), over(row.time_s, row.floor_s));
+    const std::string others = sent_by_others();
+    if (!others.empty()) line("  {}", paint_.dim(fmt::format("not on that rank, but on others: {}", others)));
+  }
+  // Labels of transfers that the rank that ends last has none of: its stage may have no experts.
+  std::string sent_by_others() const {
+    std::string all;
+    for (std::size_t i = 0; i < program::k_axes; ++i) {
+      const std::string_view label = program::label(static_cast<program::Axis>(i));
+      const auto is_of = [label](const predict::ClassFloor& row) { return row.label == label; };
+      const std::vector<predict::ClassFloor>& rows = prediction().class_floors;
+      if (prediction().volumes[i].sent > 0.0 && std::none_of(rows.begin(), rows.end(), is_of))
+        all += fmt::format("{}{}", all.empty() ? "" : ", ", label);
+    }
+    return all;
   }
   static std::string over(double value, double floor) {
     return floor > 0.0 ? fmt::format("{:.2f}", value / floor) : std::string("-");

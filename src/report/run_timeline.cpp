@@ -7,7 +7,8 @@
 namespace cairn::report::schema {
 namespace {
 
-constexpr std::size_t k_most_passes = 10'000;  // listed: a megabyte or less
+constexpr std::size_t k_most_passes = 10'000;   // listed: a megabyte or less
+constexpr std::size_t k_passes_of_stage = 160;  // of one on average: each is then a few pixels of a page wide
 
 struct RanPass {
   std::int32_t stage = 0;
@@ -48,18 +49,19 @@ std::vector<RanPass> ran_passes(const program::Program& program, const predict::
 
 // The whole step, or of too many passes its beginning and its end, with about as many in each: passes that run across
 // the border of a window are in it, since a stage that lacked them there would seem to wait.
-std::vector<PassWindow> windows(std::vector<RanPass> all, core::Picoseconds step) {
-  if (all.size() <= k_most_passes) return {{.from = 0, .until = step, .passes = std::move(all)}};
-  constexpr std::size_t k_half = k_most_passes / 2;
+std::vector<PassWindow> windows(std::vector<RanPass> all, core::Picoseconds step, std::size_t stages) {
+  const std::size_t most = std::min(k_most_passes, k_passes_of_stage * stages);
+  if (all.size() <= most) return {{.from = 0, .until = step, .passes = std::move(all)}};
+  const auto half = static_cast<std::ptrdiff_t>(most / 2);
   std::vector<core::Picoseconds> ends, starts;
   for (const RanPass& pass : all) {
     ends.push_back(pass.end);
     starts.push_back(pass.start);
   }
-  std::nth_element(ends.begin(), ends.begin() + k_half, ends.end());
-  std::nth_element(starts.begin(), starts.end() - k_half, starts.end());
-  PassWindow beginning{.from = 0, .until = ends[k_half]};
-  PassWindow end{.from = std::max(beginning.until, starts[starts.size() - k_half]), .until = step};
+  std::nth_element(ends.begin(), ends.begin() + half, ends.end());
+  std::nth_element(starts.begin(), starts.end() - half, starts.end());
+  PassWindow beginning{.from = 0, .until = *(ends.begin() + half)};
+  PassWindow end{.from = std::max(beginning.until, *(starts.end() - half)), .until = step};
   for (const RanPass& pass : all) {
     if (pass.start < beginning.until) beginning.passes.push_back(pass);
     if (pass.end > end.from) end.passes.push_back(pass);
@@ -94,15 +96,16 @@ Json timeline_schema() {
                       {"passes", described(list_of(pass_schema()),
                                            "[stage, phase, micro-batch, chunk, start_s, end_s], those that take time "
                                            "between from_s and until_s, in part or whole, stage after stage")}})),
-      "when passes ran on one rank of each stage: the whole step, or, of one with more than 10,000 passes, its "
-      "beginning and its end; only in the document inside the page of --html");
+      "when passes ran on one rank of each stage: the whole step, or, of one with more than 160 passes a stage "
+      "or 10,000 in all, its beginning and its end; only in the document inside the page of --html");
 }
 
 Json timeline(const Run& run) {
   Json result = Json::array();
   const predict::Prediction& prediction = run.result.prediction;
   CAIRN_ASSERT(!prediction.passes.empty());  // whoever asks for a timeline has had PassTimes kept
-  for (const PassWindow& window : windows(ran_passes(run.job.program(), prediction.passes), prediction.time)) {
+  for (const PassWindow& window :
+       windows(ran_passes(run.job.program(), prediction.passes), prediction.time, prediction.passes.size())) {
     Json passes = Json::array();
     for (const RanPass& pass : window.passes) passes.push_back(pass_json(pass));
     result.push_back({{"from_s", core::to_seconds(window.from)},

@@ -175,6 +175,8 @@ const Described<Search>& search_document_keys() {
       {"method", text("how it was searched"), [](const auto&) { return "branch-and-bound"; }},
       {"objective", text("what the best has most or least of"),
        [](const auto& of) { return search::name(of.objective); }},
+      {"capacity_bytes", amount("bytes of a device's memory that processes can have"),
+       [](const auto& of) { return of.machine.accelerator.value.process_memory().base(); }},
       Key<Search>{"extent",
                   described(search_extent_keys().schema(),
                             "of an objective that asks how small or how large the experiment may be; else left out"),

@@ -33,6 +33,12 @@ class SearchText : TextReport {
   static std::string time(core::Picoseconds value) { return seconds(core::to_seconds(value)); }
   static std::string points(std::uint64_t count) { return grouped(static_cast<std::int64_t>(count)); }
 
+  // Without a plan there is nothing to be slower than: what bounds would rule out was not looked at.
+  std::uint64_t left_points() const {
+    return answer_.top.empty() && !answer_.complete ? answer_.counts[static_cast<std::size_t>(search::CellKind::pruned)]
+                                                    : 0;
+  }
+
   // The size that was asked for, and what is wrong with its neighbour.
   void extent() {
     if (of_.extent == nullptr) return;
@@ -61,11 +67,14 @@ class SearchText : TextReport {
     const std::string name = core::printable(of_.experiment);
     const std::string whose = name.empty() ? "" : name + ": ";
     if (answer_.top.empty()) {
+      const bool unfit = answer_.counts[static_cast<std::size_t>(search::CellKind::unfit)] > 0;
+      const std::uint64_t left = left_points();
       out_ +=
-          wrapped(fmt::format("{}no plan of {} {}{}", whose, points(answer_.points),
-                              answer_.counts[static_cast<std::size_t>(search::CellKind::unfit)] > 0 ? "fits into memory"
-                                                                                                    : "is possible",
-                              answer_.complete ? "" : ", as far as was searched"),
+          wrapped(whose + (left > 0 ? fmt::format("stopped before a plan was found; {} of {} points were not looked at",
+                                                  points(left), points(answer_.points))
+                                    : fmt::format("no plan of {} {}{}", points(answer_.points),
+                                                  unfit ? "fits into memory" : "is possible",
+                                                  answer_.complete ? "" : ", as far as was searched")),
                   "", "");
       return;
     }
@@ -78,10 +87,12 @@ class SearchText : TextReport {
     out_ += wrapped(strategy_text(best.settings), "strategy: ", "  ");
     line("");
     line("  step time  {:<28}{:.0f} tokens/s a GPU", time(best.time), figures.tokens_per_s_per_gpu);
-    line("  memory     {:<28}{}", bytes(best.memory_bytes),
-         figures.usd_per_step
-             ? fmt::format("{:.2f} USD a step; {} a step", *figures.usd_per_step, energy(figures.joule_per_step))
-             : fmt::format("{} a step", energy(figures.joule_per_step)));
+    line(
+        "  memory     {:<28}{}",
+        fmt::format("{} of {}", bytes(best.memory_bytes), bytes(of_.machine.accelerator.value.process_memory().base())),
+        figures.usd_per_step
+            ? fmt::format("{:.2f} USD a step; {} a step", *figures.usd_per_step, energy(figures.joule_per_step))
+            : fmt::format("{} a step", energy(figures.joule_per_step)));
   }
 
   // What of a plan is not as in the best one.
@@ -146,9 +157,13 @@ class SearchText : TextReport {
     line("");
     std::string words = fmt::format("{} plans were computed", points(answer_.evaluated));
     if (answer_.collapsed > 0) words += fmt::format(", {} more are the same", points(answer_.collapsed));
-    if (of(CellKind::pruned) > 0) words += fmt::format("; bounds rule {} out without", points(of(CellKind::pruned)));
+    if (const std::uint64_t left = left_points(); left > 0)
+      words += fmt::format("; {} were not looked at", points(left));
+    else if (of(CellKind::pruned) > 0)
+      words += fmt::format("; bounds rule {} out without", points(of(CellKind::pruned)));
     words += ". ";
     const auto gap = search_gap(answer_);
+    const std::string_view where = of_.extent != nullptr ? "of this size" : "of the space";
     if (!answer_.verdict.defect.empty())
       words += fmt::format("The certificate has a hole: {}.", answer_.verdict.defect);
     else if (answer_.top.empty())
@@ -157,10 +172,10 @@ class SearchText : TextReport {
     else if (!gap)
       words += "Nothing is proven of what was left.";
     else if (*gap > 0.0)
-      words += fmt::format("No plan of the space takes less than {}: the best is within {} of that.",
+      words += fmt::format("No plan {} takes less than {}: the best is within {} of that.", where,
                            time(*answer_.verdict.lower_bound), percent(*gap));
     else
-      words += "No plan of the space is faster, proven.";
+      words += fmt::format("No plan {} is faster, proven.", where);
     out_ += wrapped(words, "", "");
   }
 

@@ -48,6 +48,7 @@ class SweepText : TextReport {
   std::string make() {
     headline();
     best_layout();
+    one_length();
     table();
     failures();
     elasticities();
@@ -69,9 +70,27 @@ class SweepText : TextReport {
   static std::string training(const sweep::Point& point) {
     return days(point.worth(search::Objective::time_to_train).value());
   }
-  // A column of its own where it is asked for.
-  std::string training_column(const std::string& words) const {
-    return of_.objective == search::Objective::time_to_train ? fmt::format(" {:>10}", words) : "";
+  // A column of its own for what is asked and else not shown: how long training takes, how long sequences are.
+  std::string asked_column(const std::string& training_words, const std::string& tokens) const {
+    if (of_.objective == search::Objective::time_to_train) return fmt::format(" {:>10}", training_words);
+    return of_.objective == search::Objective::longest_sequence ? fmt::format(" {:>10}", tokens) : "";
+  }
+
+  // Rows of one length tie: the answer would be the experiment's own length whatever fits.
+  void one_length() {
+    if (of_.objective != search::Objective::longest_sequence || !answer_.best) return;
+    std::optional<std::int64_t> first;
+    for (const sweep::Row& row : answer_.rows) {
+      if (!row.point) continue;
+      if (first && *first != row.point->seq_len) return;
+      first = row.point->seq_len;
+    }
+    if (!first) return;
+    line("");
+    out_ += wrapped(fmt::format("all rows have sequences of {} tokens, and the best is the fastest that fits; cairn "
+                                "search --objective longest-sequence asks how long they may be",
+                                grouped(*first)),
+                    "Warning: ", "  ");
   }
 
   std::string what_is_best(const sweep::Point& point) const {
@@ -91,7 +110,7 @@ class SweepText : TextReport {
       case search::Objective::fewest_gpus:
         return fmt::format("the fewest GPUs at which one fits are {}", grouped(point.gpus));
       case search::Objective::longest_sequence:
-        return fmt::format("the longest sequence that fits has {} tokens", grouped(point.seq_len));
+        return fmt::format("the longest sequence of these rows that fits has {} tokens", grouped(point.seq_len));
     }
     return {};
   }
@@ -133,8 +152,9 @@ class SweepText : TextReport {
 
   void table() {
     line("");
-    line("{}  {:>10}{} {:>12} {:>7} {:>10} {:>8}  {}", values(headers_), "step time", training_column("training"),
-         "tokens/s/GPU", "MFU", "memory", "gap", searched() ? "layout, what limits" : "what limits");
+    line("{}  {:>10}{} {:>12} {:>7} {:>10} {:>8}  {}", values(headers_), "step time",
+         asked_column("training", "tokens"), "tokens/s/GPU", "MFU", "memory", "gap",
+         searched() ? "layout, what limits" : "what limits");
     const std::size_t shown = full_ ? answer_.rows.size() : std::min(k_sweep_rows, answer_.rows.size());
     for (std::size_t i = 0; i < shown; ++i) row(answer_.rows[i], answer_.best == i);
     if (shown < answer_.rows.size()) line("  {} more rows: --full", answer_.rows.size() - shown);
@@ -153,10 +173,10 @@ class SweepText : TextReport {
     }
     const RunFigures f = sweep_figures(*row.point);
     const std::optional<double> gap = row.searched ? sweep_search_gap(row) : sweep_gap(*row.point);
-    const std::string words = fmt::format("{}  {:>10}{} {:>12} {:>7} {:>10} {:>8}  {}", start, seconds(f.time_s),
-                                          training_column(training(*row.point)), rate(f.tokens_per_s_per_gpu),
-                                          percent(f.mfu), bytes(row.point->prediction.memory.device_peak),
-                                          gap ? fmt::format("+{}", percent(*gap)) : "-", remark(row));
+    const std::string words = fmt::format(
+        "{}  {:>10}{} {:>12} {:>7} {:>10} {:>8}  {}", start, seconds(f.time_s),
+        asked_column(training(*row.point), grouped(row.point->seq_len)), rate(f.tokens_per_s_per_gpu), percent(f.mfu),
+        bytes(row.point->prediction.memory.device_peak), gap ? fmt::format("+{}", percent(*gap)) : "-", remark(row));
     line("{}", best ? paint_.bold(words) : words);
   }
 

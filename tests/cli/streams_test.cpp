@@ -295,6 +295,14 @@ TEST_CASE("A page is written beside the result and the timeline") {
   refused({"search", k_fits, "--method", "galvatron", "--html", page}, {"--html", "layouts of all layers together"});
   refused({"search", k_fits, "--print-space", "--html", page}, {"--html", "a page shows what a search found"});
   refused({"run", "--strategy-file", page, "--html", page}, {"--html"});
+  // Neither of two documents can be read where one follows the other; a result in a file is in nobody's way.
+  for (const char* form : {"--json", "--csv"})
+    refused({"run", k_fits, form, "--html", "-"}, {"--html", "both be on standard output"});
+  const Outcome apart = run({"run", k_fits, "--json", "-q", "--html", "-", "-o", scratch() + "/apart.json"});
+  CHECK(apart.code == 0);
+  CHECK(apart.out.ends_with("</html>\n"));
+  for (const char* option : {"--html", "--trace"})
+    refused({"run", k_fits, option, ""}, {option, "the file has no name"});
 }
 
 TEST_CASE("long work shows how far it has come, on terminals only") {

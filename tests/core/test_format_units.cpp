@@ -34,6 +34,9 @@ TEST_CASE("amounts and rates") {
   CHECK(format(Hertz::from_base(1.41e9)) == "1.41 GHz");
   CHECK(format(Watts::from_base(2400)) == "2.4 kW");
   CHECK(format(Dollars::from_base(2.5)) == "2.50 USD");
+  CHECK(format(Dollars::from_base(999.5)) == "999.50 USD");
+  CHECK(format(Dollars::from_base(-1234.25)) == "-1,234.25 USD");
+  CHECK(format(Dollars::from_base(3824026.35)) == "3,824,026.35 USD");
   CHECK(format(Dollars::from_base(0.00123)) == "0.00123 USD");
 }
 

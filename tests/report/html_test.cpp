@@ -6,6 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "cairn/core/diagnostics.h"
 #include "cairn/report/html.h"
 #include "cairn/report/search.h"
@@ -13,7 +15,6 @@
 #include "cairn/search/search.h"
 #include "cairn/sweep/sweep.h"
 #include "catch.h"
-#include "html/picture.h"
 #include "report/conforms.h"
 #include "report/small_run.h"
 #include "report/xml_page.h"
@@ -259,6 +260,38 @@ TEST_CASE("The page of a run shows the answer, every stage, every cause that cou
   }
 }
 
+TEST_CASE("The page of a run begins with what does not fit, and says what would change the time") {
+  ordered_json document = ordered_json::parse(documents().at("run that does not fit"));
+  ordered_json& result = document["result"];
+  const double step = result["iteration_time_s"];
+  result["effects"] = ordered_json::array({ordered_json{{"alternative", "a=b (c)"}, {"change_s", -0.5 * step}}});
+  const std::string text = report::html_report(document.dump());
+  const XmlPage page(text);
+  const std::string answer = page.by_id("answer").text;
+  CHECK(answer.find("Does not fit:") < answer.find("step time"));
+  CHECK(answer.find("If a=b (c)") != std::string::npos);
+  CHECK(answer.find("-50.0 %") != std::string::npos);
+  REQUIRE(result["in_words"].size() == 2);
+  for (const ordered_json& words : result["in_words"])
+    CHECK(text.find("<p class=\"what\">" + words.get<std::string>() + "</p>") != std::string::npos);
+  // The peak is the longest bar.
+  const double capacity = result["memory_bytes"]["capacity"], peak = result["memory_bytes"]["device_peak"];
+  REQUIRE(capacity < peak);
+  CHECK(text.find(fmt::format("width=\"{:.2f}\" height=\"10\" fill=\"#b3261e\"", 100.0 * capacity / peak)) !=
+        std::string::npos);
+}
+
+TEST_CASE("The page of a run names transfers that have no floor because other ranks send them") {
+  ordered_json document = ordered_json::parse(documents().at("run"));
+  ordered_json& sent = document["result"]["communication_bytes"];
+  REQUIRE_FALSE(sent.contains("ep"));
+  sent["ep"] = {{"sent", 1.0}, {"received", 1.0}, {"scale_up", 1.0}, {"scale_out", 0.0}};
+  const std::string bounds = XmlPage(report::html_report(document.dump())).by_id("bounds").text;
+  const std::size_t others = bounds.find("Not on that rank, but on others: ");
+  REQUIRE(others != std::string::npos);
+  CHECK(bounds.find("ep.", others) != std::string::npos);
+}
+
 TEST_CASE("A point of a picture leads to the row that it is drawn from") {
   const XmlPage page(report::html_report(documents().at("sweep")));
   std::size_t points = 0;
@@ -305,7 +338,7 @@ TEST_CASE("Parts of more than a whole end with it, and labels are escaped once")
   std::size_t named = 0;
   for (const XmlElement& each : page.elements()) {
     if (each.name == "rect" && !each.text.empty()) widths[each.text] = each.attributes.at("width");
-    named += each.name == "li" && each.text == "a <b" ? 1 : 0;
+    named += each.name == "li" && each.text == "a <b 75.0 %" ? 1 : 0;
   }
   REQUIRE(widths.size() == 2);
   CHECK(std::stod(widths.at("a <b")) == Approx(75.0));
@@ -355,40 +388,6 @@ TEST_CASE("Passes that run across the border of a window are drawn up to it") {
   CHECK(page_of("[0, \"forward\", 0, 0, 1.0, 1.5]").find("pale ones") == std::string::npos);
 }
 
-TEST_CASE("Labels under a curve stay inside the picture and off one another") {
-  const auto labels = [](const std::vector<std::string>& values) {
-    const ordered_json document{
-        {"schema", "cairn.sweep/1"},
-        {"vary", {{{"key", "k"}, {"values", values}}}},
-        {"rows",
-         {{{"values", {{"k", values.front()}}}, {"result", {{"tokens_per_s", 1.0}, {"gpus", 1}, {"fits", true}}}}}}};
-    const XmlPage page(report::html_report(document.dump()));
-    std::vector<std::string> shown;
-    double free_from = 0.0;
-    for (const XmlElement& each : page.elements()) {
-      if (each.name != "text" || std::none_of(values.begin(), values.end(), [&](const std::string& value) {
-            return each.text.starts_with(value.substr(0, 8));
-          }))
-        continue;
-      INFO(each.text);
-      const double half = report::html::k_widest_letter * static_cast<double>(each.text.size()) / 2.0;
-      const double middle = std::stod(each.attributes.at("x"));
-      constexpr double k_one_digit = 0.051;
-      CHECK(middle - half >= free_from - k_one_digit);
-      CHECK(middle + half <= report::html::k_picture_width + k_one_digit);
-      free_from = middle + half;
-      shown.push_back(each.text);
-    }
-    return shown;
-  };
-  const std::string first(24, 'A'), last(24, 'C');
-  // Long ones at both edges move inside.
-  CHECK(labels({first, "B", last}) == std::vector<std::string>{first, "B", last});
-  // Moved inside, the last would stand on the one in the middle.
-  CHECK(labels({"A", std::string(20, 'B'), last}) == std::vector<std::string>{"A", std::string(20, 'B')});
-  CHECK(labels({std::string(200, 'A')}) == std::vector<std::string>{std::string(22, 'A') + ".."});
-}
-
 // Sequences of half the length take less time, so the best row by length is not the fastest.
 TEST_CASE("A sweep for the longest sequence shows first how long the best row's is") {
   const std::string text = swept({"training.seq_len=4096,8192"}, search::Objective::longest_sequence);
@@ -398,9 +397,16 @@ TEST_CASE("A sweep for the longest sequence shows first how long the best row's 
   CHECK(rows[1]["result"]["seq_len"] == 8192);
   REQUIRE(rows[0]["result"]["iteration_time_s"] < rows[1]["result"]["iteration_time_s"]);
   const std::string best = XmlPage(report::html_report(text)).by_id("best").text;
-  const std::size_t length = best.find("tokens of the longest sequence that fits"), time = best.find("step time");
+  const std::size_t length = best.find("tokens of the longest sequence of these rows that fits"),
+                    time = best.find("step time");
   REQUIRE(length != std::string::npos);
   CHECK(best.substr(length, time - length).find("8,192") != std::string::npos);
+  CHECK(best.find("Warning") == std::string::npos);
+  // Of rows of one length none is longer than another.
+  ordered_json alike = ordered_json::parse(text);
+  for (ordered_json& row : alike["rows"]) row["result"]["seq_len"] = 8192;
+  const std::string warned = XmlPage(report::html_report(alike.dump())).by_id("best").text;
+  CHECK(warned.find("all rows have sequences of 8,192 tokens") != std::string::npos);
 }
 
 TEST_CASE("The pages of a search say what is best and why the rest is not") {

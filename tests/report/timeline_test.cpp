@@ -65,8 +65,8 @@ TEST_CASE("Of more passes than are listed there are the first and the last") {
   CHECK(timeline[0]["until_s"].get<double>() < timeline[1]["from_s"].get<double>());
   CHECK(timeline[1]["until_s"] == run["result"]["iteration_time_s"]);
   for (const json& window : timeline) {
-    CHECK(window["passes"].size() > 4'900);
-    CHECK(window["passes"].size() <= 5'003);  // two stages run across a border
+    CHECK(window["passes"].size() > 150);
+    CHECK(window["passes"].size() <= 163);  // 160 a stage in two windows; two stages run across a border
     for (const json& pass : window["passes"]) {
       CHECK(pass[4].get<double>() < window["until_s"].get<double>());
       CHECK(pass[5].get<double>() > window["from_s"].get<double>());
@@ -82,7 +82,7 @@ TEST_CASE("Of more passes than are listed there are the first and the last") {
         std::vector<json> all;
         for (const json& pass : window["passes"])
           if (pass[0] == stage && pass[1] == phase) all.push_back(pass);
-        REQUIRE(all.size() > 1'000);
+        REQUIRE(all.size() > 30);  // a quarter of them, less what fills and drains
         return all;
       };
       const std::vector<json> first = of(timeline[0]), last = of(timeline[1]);

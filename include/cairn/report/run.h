@@ -42,7 +42,9 @@ struct Run {
   const experiment::Result& result;
   Tool tool;
   const contrast::Explanation* measured = nullptr;  // of a step that was measured; null: none was
-  bool timeline = false;                            // the JSON says when passes ran: of Prediction::passes
+  // The JSON also says what pages alone show: when passes ran (Prediction::passes), what would change the step time
+  // (Result::effects), and machine and plan in words.
+  bool timeline = false;
 };
 
 // The whole training: `training.tokens` at the step's rate.

@@ -90,6 +90,8 @@ std::string as_large_count(double count) { return core::format_count(count); }
 std::string as_percent(double ratio) { return report::percent(ratio); }
 std::string as_whole_percent(double ratio) { return report::percent(ratio, 0); }
 std::string as_more(double ratio) { return "+" + report::percent(ratio); }
+std::string as_change(double ratio) { return (ratio < 0.0 ? "-" : "+") + report::percent(std::abs(ratio)); }
+std::string as_time_change(double seconds) { return (seconds < 0.0 ? "-" : "+") + report::seconds(std::abs(seconds)); }
 std::string as_flop(double flop) { return core::format(core::Flops::from_base(flop)); }
 std::string as_flop_rate(double flop_per_s) { return core::format(core::FlopsPerSecond::from_base(flop_per_s)); }
 std::string as_byte_rate(double bytes_per_s) { return core::format(core::BytesPerSecond::from_base(bytes_per_s)); }

@@ -105,7 +105,8 @@ void Page::table(const Table& table) {
     add("<tr{}{}>", row.id.empty() ? std::string() : fmt::format(" id=\"{}\"", row.id),
         row.marked ? " class=\"best\"" : "");
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const char kind = table.columns[i].number ? 'n' : row.cells[i].starts_with(k_bar_start) ? 'b' : 't';
+      const Column& column = table.columns[i];
+      const char kind = column.number ? 'n' : column.narrow ? 'w' : row.cells[i].starts_with(k_bar_start) ? 'b' : 't';
       if (i == 0)
         add("<th scope=\"row\" class=\"{}\">{}</th>", kind, row.cells[i]);
       else
@@ -163,6 +164,16 @@ std::string legend(const std::vector<std::pair<std::string, std::string>>& names
         "fill=\"{}\"/></svg>{}</li>",
         fill, xml_text(name));
   return out + "</ul>\n";
+}
+
+std::string key_words(std::string_view key) {
+  std::string words;
+  for (std::size_t from = 0; from < key.size();) {
+    const std::size_t end = std::min(key.find_first_of("._", from), key.size() - 1) + 1;
+    words += xml_text(key.substr(from, end - from)) + (end < key.size() ? "<wbr/>" : "");
+    from = end;
+  }
+  return words;
 }
 
 std::string plain_label(std::string_view label) {

@@ -16,6 +16,7 @@ namespace cairn::report::html {
 struct Column {
   std::string name;  // as markup; empty: of bars, which have no heading
   bool number = true;
+  bool narrow = false;  // of a word or two
 };
 struct TableRow {
   std::vector<std::string> cells;  // markup, one a column
@@ -81,6 +82,9 @@ std::string stacked_bar(const std::vector<BarPart>& parts, std::string_view titl
 
 // Names with their colours; plain.
 std::string legend(const std::vector<std::pair<std::string, std::string>>& names_and_fills);
+
+// A key path that lines may break behind its dots and underscores; markup of plain text.
+std::string key_words(std::string_view key);
 
 // "tp exposed" of tp_exposed, plain and as markup.
 std::string plain_label(std::string_view label);

@@ -37,6 +37,7 @@ std::string settings_words(const Document& document, const std::string& path) {
 
 std::string objective_words(const std::string& objective) {
   std::string words = objective;
+  if (words == "fewest-gpus") return "fewest GPUs";
   std::replace(words.begin(), words.end(), '-', ' ');
   return xml_text(words);
 }

@@ -7,6 +7,8 @@
 namespace cairn::report::html {
 namespace {
 
+constexpr double k_million_million = 1e12;  // tokens that trainings are compared by
+
 // The name that a block or a bare name of an experiment goes by.
 std::string named(const Document& document, const std::string& path) {
   const Json* value = document.find(path);
@@ -43,9 +45,9 @@ std::string strategy_words(const Document& document) {
 Tile time_tile(const Document& document) {
   Tile tile{.name = "step time", .figure = document.show("/result/iteration_time_s", as_time)};
   if (document.has("/result/interval"))
-    tile.remarks.push_back(fmt::format("{} .. {}, {} of runs like it", document.show("/result/interval/p10", as_time),
-                                       document.show("/result/interval/p90", as_time),
-                                       document.show("/result/interval/coverage", as_whole_percent)));
+    tile.remarks.push_back(
+        fmt::format("{} of runs like it take {} .. {}", document.show("/result/interval/coverage", as_whole_percent),
+                    document.show("/result/interval/p10", as_time), document.show("/result/interval/p90", as_time)));
   else
     tile.remarks.push_back(document.text("/result/no_interval"));
   if (document.has("/result/measured"))
@@ -85,6 +87,9 @@ Tile bound_tile(const Document& document) {
 }
 
 Tile cost_tile(const Document& document) {
+  const double tokens_per_s = document.number("/result/tokens_per_s");
+  const std::string days =
+      tokens_per_s > 0.0 ? as_days(k_million_million / tokens_per_s) + " for 10^12 tokens" : std::string();
   if (document.has("/result/training")) {
     Tile tile{.name = "training of " + document.show("/result/training/tokens", as_large_count) + " tokens",
               .figure = document.show("/result/training/time_s", as_days),
@@ -95,8 +100,49 @@ Tile cost_tile(const Document& document) {
   if (document.has("/result/cost/usd_per_step"))
     return {.name = "cost of a step",
             .figure = document.show("/result/cost/usd_per_step", as_dollars),
-            .remarks = {document.show("/result/cost/joule_per_step", as_energy)}};
-  return {.name = "energy of a step", .figure = document.show("/result/cost/joule_per_step", as_energy)};
+            .remarks = {document.show("/result/cost/joule_per_step", as_energy), days}};
+  return {
+      .name = "energy of a step", .figure = document.show("/result/cost/joule_per_step", as_energy), .remarks = {days}};
+}
+
+// Each has its own convention, so HFU may be below MFU: full attention counts pairs that no kernel executes.
+Tile mfu_tile(const Document& document) {
+  Tile tile{.name = "MFU",
+            .figure = document.show("/result/mfu", as_percent),
+            .remarks = {fmt::format("causal {}, executed (HFU) {}", document.show("/result/mfu_causal", as_percent),
+                                    document.show("/result/hfu", as_percent)),
+                        document.show("/result/model_flop_per_s_per_gpu", as_flop_rate) + " a GPU",
+                        "MFU: the model's work, with attention counted in full, over the peak"}};
+  if (document.number("/result/hfu") < document.number("/result/mfu"))
+    tile.remarks.emplace_back("HFU is below it: kernels skip the pairs of tokens that the causal mask hides");
+  return tile;
+}
+
+// What is too much, before how fast it would be.
+std::string too_much(const Document& document) {
+  const std::string memory = "/result/memory_bytes";
+  if (document.number(memory + "/headroom") >= 0.0)
+    return "Does not fit: it needs too much of the host's memory or its drives.";
+  const std::string much =
+      document.show({.value = memory + "/device_peak", .less = memory + "/capacity"}, as_bytes) + " too much";
+  return document.size(memory + "/stages") > 1
+             ? fmt::format("Does not fit: {} on stage {}.", much, document.show(memory + "/peak_at/stage", as_count))
+             : fmt::format("Does not fit: {}.", much);
+}
+
+// What the step time rests on, where it may be otherwise.
+void add_effects(Page& page, const Document& document) {
+  const std::string effects = "/result/effects", step = "/result/iteration_time_s";
+  if (document.size(effects) == 0) return;
+  Table table{.caption = "What would change the step time, the largest change first",
+              .columns = {{"where something uncertain is otherwise", false}, {"it changes by"}, {"of the step"}}};
+  for (std::size_t i = 0; i < document.size(effects); ++i) {
+    const std::string row = below(effects, i);
+    table.rows.push_back(
+        {.cells = {"If " + document.text(row + "/alternative"), document.show(row + "/change_s", as_time_change),
+                   document.show({.value = row + "/change_s", .over = step}, as_change)}});
+  }
+  page.table(table);
 }
 
 void add_remedies(Page& page, const Document& document) {
@@ -159,7 +205,7 @@ void add_settings(const Document& document, const std::string& path, const std::
       shown = value->get<bool>() ? "true" : "false";
     else
       for (const Json& each : *value) shown += (shown.empty() ? "" : ", ") + xml_text(each.get<std::string>());
-    table.rows.push_back({.cells = {xml_text(name), shown}});
+    table.rows.push_back({.cells = {key_words(name), shown}});
   }
 }
 
@@ -172,46 +218,52 @@ void add_run_head(Page& page, const Document& document) {
   add_word(machine, document.show("/result/parameters/total", as_large_count) + " parameters");
   if (document.number("/result/parameters/active") != document.number("/result/parameters/total"))
     machine += fmt::format(", {} of them active", document.show("/result/parameters/active", as_large_count));
+  const std::string words = "/result/in_words", cluster = named(document, experiment + "/cluster");
+  if (document.has(words)) {
+    add_word(machine, cluster);
+    page.subtitle(machine);
+    for (const std::string& each : document.texts(words)) page.subtitle(xml_text(each));
+    return;
+  }
   add_word(machine, fmt::format("{} GPUs", document.show(Figure{.value = "/result/tokens_per_s",
                                                                 .over = "/result/tokens_per_s_per_gpu"},
                                                          as_count)));
-  if (const std::string cluster = named(document, experiment + "/cluster"); !cluster.empty())
-    machine += " of " + cluster;
+  if (!cluster.empty()) machine += " of " + cluster;
   add_word(machine, named(document, experiment + "/training/precision"));
   add_word(machine, named(document, experiment + "/training/framework"));
   page.subtitle(machine);
   std::string plan = strategy_words(document);
   if (document.has(experiment + "/training/global_batch"))
     add_word(plan,
-             fmt::format("{} sequences of {} tokens", document.show(experiment + "/training/global_batch", as_count),
+             fmt::format("{} sequence{} of {} tokens", document.show(experiment + "/training/global_batch", as_count),
+                         document.number(experiment + "/training/global_batch") == 1.0 ? "" : "s",
                          document.show(experiment + "/training/seq_len", as_count)));
   page.subtitle(plan);
 }
 
 void add_run_answer(Page& page, const Document& document) {
   page.section("answer", "The answer");
+  const bool fits = document.flag("/result/fits");
+  if (!fits) page.paragraph(too_much(document), "lead bad");
   page.tiles({time_tile(document),
               {.name = "tokens per second",
                .figure = document.show("/result/tokens_per_s", as_rate),
                .remarks = {document.show("/result/tokens_per_s_per_gpu", as_rate) + " a GPU"}},
-              {.name = "MFU",
-               .figure = document.show("/result/mfu", as_percent),
-               .remarks = {fmt::format("causal {}, executed (HFU) {}", document.show("/result/mfu_causal", as_percent),
-                                       document.show("/result/hfu", as_percent)),
-                           document.show("/result/model_flop_per_s_per_gpu", as_flop_rate) + " a GPU"}},
+              mfu_tile(document),
               memory_tile(document),
               bound_tile(document),
               cost_tile(document)});
   page.paragraph(document.text("/result/limit/sentence"), "lead");
-  for (const std::string& warning : document.texts("/warnings"))
-    page.paragraph("Warning: " + xml_text(warning), "note warn");
-  if (!document.flag("/result/fits")) {
+  if (!fits) {
     if (document.has("/result/why_not/term"))
-      page.paragraph(fmt::format("Most of the memory of stage {} is {}.",
+      page.paragraph(fmt::format("The largest part of the memory of stage {} is {}.",
                                  document.show("/result/why_not/stage", as_count),
                                  document.text("/result/why_not/term")));
     add_remedies(page, document);
   }
+  for (const std::string& warning : document.texts("/warnings"))
+    page.paragraph("Warning: " + xml_text(warning), "note warn");
+  add_effects(page, document);
 }
 
 void add_run_notes(Page& page, const Document& document) {

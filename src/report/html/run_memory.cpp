@@ -28,6 +28,12 @@ std::array<Figure, k_memory_parts> part_figures(const std::string& object) {
   return all;
 }
 
+std::string part_meaning(std::size_t part) {
+  if (part == k_memory_parts - 2) return "What the framework's allocator holds beyond the tensors of that instant.";
+  if (part == k_memory_parts - 1) return "What libraries and communicators take outside the allocator.";
+  return label_meaning(memory_parts()[part].name);
+}
+
 std::string stage_object(std::size_t stage) { return below(std::string(k_memory) + "/stages", stage); }
 
 class StagesPicture : Picture {
@@ -109,20 +115,22 @@ void add_peak(Page& page, const Document& document) {
                                      document.string(memory + "/peak_at/phase")),
               .columns = {{"what", false}, {"bytes"}, {"of the capacity"}, {"", false}, {"meaning", false}}};
   const auto figures = part_figures(memory);
+  // Where it does not fit the peak is the longest bar, and the capacity a shorter one.
+  const double longest = std::max(document.number(capacity), document.number(memory + "/device_peak"));
   const auto row = [&](std::string name, const Figure& figure, std::string_view fill, std::string meaning, bool whole) {
     const double bytes = document.number(figure);
     if (bytes <= 0.0) return;
     Figure share = figure;
     share.over = capacity;
     table.rows.push_back({.cells = {std::move(name), document.show(figure, as_bytes), document.show(share, as_percent),
-                                    bar(bytes / document.number(capacity), fill), std::move(meaning)},
+                                    bar(bytes / longest, fill), std::move(meaning)},
                           .marked = whole});
   };
   for (std::size_t i = 0; i < k_memory_parts; ++i)
-    row(std::string(memory_parts()[i].name), figures[i], memory_parts()[i].fill, label_meaning(memory_parts()[i].name),
-        false);
+    row(std::string(memory_parts()[i].name), figures[i], memory_parts()[i].fill, part_meaning(i), false);
   row("in all", {.value = memory + "/device_peak"}, "#5f6b7a", label_meaning("device_peak"), true);
-  row("capacity for programs", {.value = capacity}, "#b3261e", label_meaning("capacity"), true);
+  row("capacity for programs", {.value = capacity}, document.flag("/result/fits") ? "#aab2bc" : "#b3261e",
+      label_meaning("capacity"), true);
   page.table(table);
   for (const char* away : {"host", "storage"})
     if (document.number(below(memory, away)) > 0.0)

@@ -48,6 +48,8 @@ std::string pale_fill(const std::string& fill) {
   return fmt::format("#{:06x}", ((colour & k_even) >> 1U) + k_half_white);
 }
 
+std::string as_plain_seconds(double seconds) { return fmt::format("{:.1f} s", seconds); }
+
 // All ticks of an axis in one unit.
 std::string tick_words(double at, double part) {
   if (part >= 0.5) return fmt::format("{:.6g} s", at);
@@ -85,6 +87,8 @@ class PipelinePicture : Picture {
       return std::any_of(passes.begin(), passes.end(), is_pale);
     });
   }
+  // Whether boxes that were drawn cannot be told apart.
+  bool narrow() const { return narrow_; }
   // Names of passes that are drawn, with their colours.
   std::vector<std::pair<std::string, std::string>> names() const {
     std::vector<std::pair<std::string, std::string>> all;
@@ -157,6 +161,7 @@ class PipelinePicture : Picture {
     // Of narrow boxes frames would be all that is seen.
     const auto passes = static_cast<double>(std::max<std::size_t>(window.at("passes").size(), 1));
     const double mean = widths / passes;
+    narrow_ = narrow_ || (widths > 0.0 && mean < 1.0);
     for (const auto& [look, path] : paths)
       add("<path d=\"{}\" fill=\"{}\"{}/>\n", path, look.pale ? pale_fill(look.fill) : look.fill,
           mean >= k_pipe_framed ? " stroke=\"#3a3f45\" stroke-width=\"0.4\"" : "");
@@ -165,6 +170,7 @@ class PipelinePicture : Picture {
 
   const Json& windows_;
   std::size_t stages_ = 1;
+  bool narrow_ = false;
   double row_ = k_pipe_highest, scale_ = 1.0, part_ = 1.0;
 };
 
@@ -192,10 +198,17 @@ void add_run_pipeline(Page& page, const Document& document) {
   PipelinePicture picture(document, time);
   const std::string svg = picture.draw();
   const bool cut = windows->size() > 1;
+  // The axis counts seconds, which are not how long times are told.
+  const std::string step = "/result/iteration_time_s";
+  const std::string length =
+      time_unit(document.number(step)).seconds > 1.0
+          ? fmt::format(" The step takes {}, {}.", document.show(step, as_time), document.show(step, as_plain_seconds))
+          : std::string();
   page.figure(svg, fmt::format("One rank of each stage: rows are stages, boxes passes, numbers micro-batches{}. Where "
-                               "nothing is drawn a stage waits.{}",
+                               "nothing is drawn a stage waits.{}{}{}",
                                picture.has_pale() ? ", pale ones of chunks of odd number" : "",
-                               cut ? " The beginning and the end of the step; the middle is left out." : ""));
+                               cut ? " The beginning and the end of the step; the middle is left out." : "", length,
+                               picture.narrow() ? " Some boxes are narrower than a pixel." : ""));
   page.add("{}", legend(picture.names()));
 }
 

@@ -19,18 +19,18 @@ constexpr std::array<TimeLook, 18> k_time_looks{{{"compute", "#5b84b1"},
                                                  {"recompute", "#7fd1c7"},
                                                  {"optimizer", "#8fc786"},
                                                  {"launch", "#a67c52"},
-                                                 {"host", "#7d6b5d"},
+                                                 {"host", "#4f4139"},
                                                  {"tp_exposed", "#e08a80"},
-                                                 {"cp_exposed", "#d9a441"},
+                                                 {"cp_exposed", "#b8621b"},
                                                  {"ep_exposed", "#c69bd6"},
                                                  {"pp_exposed", "#8d7bb8"},
                                                  {"dp_exposed", "#e6c36a"},
                                                  {"offload_exposed", "#ff8ab7"},
                                                  {"links_exposed", "#c05a7a"},
                                                  {"bubble", "#aab2bc"},
-                                                 {"schedule", "#aab2bc"},
-                                                 {"imbalance", "#7d858e"},
-                                                 {"ranks", "#5f6b7a"},
+                                                 {"schedule", "#c9ced6"},
+                                                 {"imbalance", "#8a8f3c"},
+                                                 {"ranks", "#3f5468"},
                                                  {"transfers", "#8d7bb8"},
                                                  {"other", "#cfcfcf"}}};
 const char* time_fill(std::string_view label) {
@@ -129,8 +129,8 @@ void add_floors(Page& page, const Document& document) {
   const Json* floors = document.find("/result/floors");
   if (floors == nullptr || floors->empty()) return;
   Table table{.caption =
-                  "All pieces of a step added up, whether anything waits for them or not, beside the least that "
-                  "the data sheet allows",
+                  "All pieces of the rank that ends last added up, whether anything waits for them or not, beside "
+                  "the least that the data sheet allows",
               .columns = {{"pieces", false}, {"moved"}, {"at least"}, {"ratio"}, {"time"}, {"at best"}, {"ratio"}}};
   for (const auto& [label, floor] : floors->items()) {
     const std::string row = below("/result/floors", label);
@@ -141,6 +141,13 @@ void add_floors(Page& page, const Document& document) {
                                     document.show({.value = row + "/time_s", .over = row + "/floor_s"}, as_factor)}});
   }
   page.table(table);
+  // Its stage may have no experts.
+  std::string others;
+  if (const Json* sent = document.find("/result/communication_bytes"))
+    for (const auto& [label, moved] : sent->items())
+      if (!floors->contains(label) && moved.at("sent").get<double>() > 0.0)
+        others += fmt::format("{}{}", others.empty() ? "" : ", ", xml_text(label));
+  if (!others.empty()) page.paragraph(fmt::format("Not on that rank, but on others: {}.", others));
 }
 
 void add_units(Page& page, const Document& document) {
@@ -167,7 +174,8 @@ void add_run_times(Page& page, const Document& document) {
   std::vector<std::pair<std::string, std::string>> names;
   for (BarPart& share : shares) {
     share.title = plain_label(share.title);
-    if (share.share >= k_hidden_part) names.emplace_back(share.title, share.fill);
+    if (share.share >= k_hidden_part)
+      names.emplace_back(fmt::format("{} {}", share.title, as_percent(share.share)), share.fill);
   }
   page.add("{}{}", stacked_bar(shares, "The step by what it awaits; the table below has the figures"), legend(names));
   const bool many = document.size("/result/stages") > 1;

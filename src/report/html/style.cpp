@@ -37,6 +37,8 @@ svg .frame { stroke: var(--line); fill: none; }
 svg .idle { fill: var(--idle); }
 svg .capacity { stroke: var(--bad); fill: none; }
 svg .hit { fill: transparent; }
+svg .hollow { fill: var(--paper); }
+svg .ring { fill: none; stroke: var(--ink); stroke-width: 1.6; }
 svg a { cursor: pointer; }
 svg a:focus { outline: none; }
 svg a:focus .mark, svg a:hover .mark { stroke: var(--ink); stroke-width: 2; }
@@ -44,19 +46,23 @@ svg a:focus .mark, svg a:hover .mark { stroke: var(--ink); stroke-width: 2; }
 .stack { display: block; width: 100%; height: 1.8rem; border-radius: .3rem; margin: .6rem 0; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1rem; padding: 0; margin: .3rem 0; }
 .legend svg { width: .85rem; height: .85rem; vertical-align: -.08rem; margin-right: .35rem; }
-.scroll { overflow-x: auto; margin: .2rem 0 .8rem; }
+.scroll { overflow-x: auto; margin: .2rem 0 .8rem;
+  background: linear-gradient(to left, var(--paper) 40%, transparent) right / 3rem 100% no-repeat local,
+    linear-gradient(to left, var(--line), transparent) right / 1rem 100% no-repeat scroll; }
 table { border-collapse: collapse; font-size: .9rem; min-width: 100%; overflow-wrap: normal; }
 .caption { margin-top: 1.2rem; }
 th, td { text-align: left; vertical-align: top; padding: .22rem .7rem .22rem 0; border-bottom: 1px solid var(--grid); }
 thead th { color: var(--muted); font-weight: 600; vertical-align: bottom; }
 tbody th { font-weight: 500; }
 tbody th.t { min-width: 7.5rem; }
+thead > :first-child > :first-child, tbody th { position: sticky; left: 0; background: var(--paper); }
 .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 td.t { min-width: 13rem; }
 td.b { min-width: 6rem; }
 tr.best th, tr.best td { font-weight: 700; }
 tr.best td.t { font-weight: inherit; }
-tr:target { background: var(--panel); outline: 2px solid var(--link); }
+tr:target, tr:target > th { background: var(--panel); }
+tr:target { outline: 2px solid var(--link); }
 ul.texts { padding-left: 1.2rem; }
 ul.texts li { margin: .25rem 0; }
 details { margin: .8rem 0; }
@@ -76,8 +82,8 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); color: var(--muted
   svg text.small { font-size: 13px; }
   .tiles { grid-template-columns: repeat(auto-fill, minmax(9.2rem, 1fr)); gap: .5rem; }
   .tile dd.figure { font-size: 1.2rem; }
-  td.t { min-width: 22rem; }
-  tbody th.t { max-width: 10rem; overflow-wrap: anywhere; }
+  td.t { min-width: 15rem; }
+  tbody th { max-width: 10rem; overflow-wrap: break-word; }
 }
 @media print {
   :root { --ink: #000000; --muted: #444444; --paper: #ffffff; --panel: #ffffff; --line: #999999; --grid: #dddddd;
@@ -86,7 +92,7 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); color: var(--muted
   h2 { break-after: avoid; margin-top: 1.4rem; }
   figure, .tile, tr, .stack { break-inside: avoid; }
   thead { display: table-header-group; }
-  .scroll { overflow: visible; }
+  .scroll { overflow: visible; background: none; }
   table { font-size: 7.5pt; }
   th, td { padding-right: .35rem; }
   td.t, td.b, tbody th.t { min-width: 0; }

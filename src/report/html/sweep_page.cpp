@@ -18,7 +18,8 @@ namespace {
 constexpr double k_curve_left = 66.0, k_curve_right = 14.0, k_curve_top = 30.0, k_curve_height = 300.0,
                  k_curve_bottom = 50.0;  // around and of the plot [pixels]
 constexpr double k_curve_ticks = 6.0;
-constexpr double k_curve_point = 4.5;
+constexpr double k_curve_point = 4.5, k_curve_ring = 8.5;
+constexpr double k_one_pixel = 1.0;
 constexpr std::size_t k_curve_letters = 24;  // of a label; points and rows have values whole
 constexpr std::size_t k_few_curves = 4;      // of more, ideal scaling is drawn fainter
 constexpr double k_told_elasticity = 5e-4;
@@ -70,6 +71,17 @@ class CurvePicture : Picture {
                        [&](const Curve& curve) { return ideal(curve, curve.points.front()).has_value(); });
   }
   const std::vector<Curve>& curves() const { return curves_; }
+  // The name of a line drawn later, each point of this one being a point of it, too; null where there is none.
+  const std::string* hidden_by(std::size_t index) const {
+    for (std::size_t other = curves_.size(); --other > index;)
+      if (std::all_of(curves_[index].points.begin(), curves_[index].points.end(), [&](const CurvePoint& mine) {
+            return std::any_of(curves_[other].points.begin(), curves_[other].points.end(), [&](const CurvePoint& its) {
+              return its.at == mine.at && std::abs(y(rate(its)) - y(rate(mine))) < k_one_pixel;
+            });
+          }))
+        return &curves_[other].name;
+    return nullptr;
+  }
   static const char* fill(std::size_t curve) { return colour(curve); }
 
   std::string draw() {
@@ -83,10 +95,21 @@ class CurvePicture : Picture {
     remark(2.0, k_unit_line, "start", "tokens/s");
     for (std::size_t i = 0; i < curves_.size(); ++i) ideal_line(i);
     for (std::size_t i = 0; i < curves_.size(); ++i) curve(i);
+    // Rows of one rate lie on one another: those that fit lie on those that do not, and the best on all.
+    for (const RowKind kind : {RowKind::unfit, RowKind::fits, RowKind::best})
+      for (std::size_t i = 0; i < curves_.size(); ++i)
+        for (const CurvePoint& each : curves_[i].points)
+          if (kind_of(each) == kind) point(i, each, kind);
     return end();
   }
 
  private:
+  enum class RowKind { unfit, fits, best };
+  RowKind kind_of(const CurvePoint& point) const {
+    if (document_.has("/best") && document_.number("/best") == static_cast<double>(point.row)) return RowKind::best;
+    return document_.flag(row_path(point.row) + "/result/fits") ? RowKind::fits : RowKind::unfit;
+  }
+
   static double right() { return k_picture_width - k_curve_right; }
   static double bottom() { return k_curve_top + k_curve_height; }
   double x(std::size_t at) const { return k_curve_left + (right() - k_curve_left) * x_.share(axis_.places[at]); }
@@ -149,16 +172,20 @@ class CurvePicture : Picture {
     for (const CurvePoint& point : curves_[index].points)
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(point.at), y(rate(point)));
     add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\"/>\n", path, colour(index));
-    for (const CurvePoint& point : curves_[index].points) {
-      const bool fits = document_.flag(row_path(point.row) + "/result/fits");
-      begin_point(fmt::format("row-{}", point.row),
-                  fmt::format("{} {}{}: {} tokens/s", keys_.front(), values_[point.at],
-                              curves_[index].name.empty() ? "" : ", " + curves_[index].name, as_rate(rate(point))));
-      add("<circle cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"11\" fill=\"transparent\"/><circle class=\"mark\" cx=\"{0:.1f}\" "
-          "cy=\"{1:.1f}\" r=\"{2:.1f}\" fill=\"{3}\" stroke=\"{4}\" stroke-width=\"1.6\"/>",
-          x(point.at), y(rate(point)), k_curve_point, fits ? colour(index) : "#ffffff", colour(index));
-      end_point();
-    }
+  }
+
+  void point(std::size_t index, const CurvePoint& at, RowKind kind) {
+    begin_point(fmt::format("row-{}", at.row),
+                fmt::format("{} {}{}: {} tokens/s", keys_.front(), values_[at.at],
+                            curves_[index].name.empty() ? "" : ", " + curves_[index].name, as_rate(rate(at))));
+    const double left = x(at.at), top = y(rate(at));
+    add("<circle cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"11\" fill=\"transparent\"/>", left, top);
+    if (kind == RowKind::best)
+      add("<circle class=\"ring\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>", left, top, k_curve_ring);
+    add("<circle class=\"mark{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"{}\" stroke=\"{}\" "
+        "stroke-width=\"1.6\"/>",
+        kind == RowKind::unfit ? " hollow" : "", left, top, k_curve_point, colour(index), colour(index));
+    end_point();
   }
 
   const Document& document_;
@@ -174,12 +201,16 @@ void add_curves(Page& page, const Document& document) {
   if (picture.empty()) return page.paragraph("No row has a result.");
   std::string caption = "Each point leads to its row.";
   if (picture.scales()) caption += " Dashed: ideal scaling of a line's first point.";
+  if (document.has("/best")) caption += " Ringed: the best row.";
   if (!picture.all_fit()) caption += " Hollow: does not fit into memory.";
   const std::string svg = picture.draw();
   page.figure(svg, caption);
   std::vector<std::pair<std::string, std::string>> names;
   for (std::size_t i = 0; i < picture.curves().size(); ++i)
-    if (!picture.curves()[i].name.empty()) names.emplace_back(picture.curves()[i].name, CurvePicture::fill(i));
+    if (const std::string& name = picture.curves()[i].name; !name.empty()) {
+      const std::string* over = picture.hidden_by(i);
+      names.emplace_back(over == nullptr ? name : fmt::format("{} (under {})", name, *over), CurvePicture::fill(i));
+    }
   if (!names.empty()) page.add("{}", legend(names));
 }
 
@@ -194,8 +225,20 @@ Tile best_tile(const Document& document, const std::string& result) {
   if (objective == "energy") return of("the least energy of tokens, a step", "/joule_per_step", as_energy);
   if (objective == "time-to-train") return of("the shortest training", "/training_time_s", as_days);
   if (objective == "fewest-gpus") return of("the fewest GPUs at which one fits", "/gpus", as_count);
-  if (objective == "longest-sequence") return of("tokens of the longest sequence that fits", "/seq_len", as_count);
+  if (objective == "longest-sequence")
+    return of("tokens of the longest sequence of these rows that fits", "/seq_len", as_count);
   return of(objective == "step-time" ? "the shortest step" : "step of the best row", "/iteration_time_s", as_time);
+}
+
+// Whether all rows have sequences of one length, so that each of them is the longest.
+bool one_length(const Document& document) {
+  double first = 0.0;
+  for (std::size_t i = 0; i < document.size("/rows"); ++i) {
+    const double tokens = document.number(row_path(i) + "/result/seq_len");
+    if (tokens > 0.0 && first > 0.0 && tokens != first) return false;
+    if (tokens > 0.0) first = tokens;
+  }
+  return true;
 }
 
 void add_best_row(Page& page, const Document& document) {
@@ -208,16 +251,21 @@ void add_best_row(Page& page, const Document& document) {
   const std::string row = row_path(document.root().at("best").get<std::size_t>()), result = row + "/result";
   std::string values;
   for (const std::string& key : varied_keys(document))
-    values += fmt::format("{}<strong>{} {}</strong>", values.empty() ? "" : ", ", xml_text(key),
+    values += fmt::format("{}<strong>{} {}</strong>", values.empty() ? "" : ", ", key_words(key),
                           document.text(below(row + "/values", key)));
   page.paragraph(fmt::format("Of {} rows the best is {}{}.", document.size("/rows"), values, stopped), "lead");
+  if (document.string("/objective") == "longest-sequence" && one_length(document))
+    page.paragraph(fmt::format("Warning: all rows have sequences of {} tokens, and the best is the fastest that fits; "
+                               "<code>cairn search --objective longest-sequence</code> asks how long they may be.",
+                               document.show(result + "/seq_len", as_count)),
+                   "note warn");
   std::vector<Tile> tiles{best_tile(document, result)};
   if (document.string("/objective") != "step-time")
     tiles.push_back({.name = "step time", .figure = document.show(result + "/iteration_time_s", as_time)});
   tiles.push_back({.name = "tokens per second",
                    .figure = document.show(result + "/tokens_per_s", as_rate),
-                   .remarks = {document.show(result + "/tokens_per_s_per_gpu", as_rate) + " a GPU, of " +
-                               document.show(result + "/gpus", as_count)}});
+                   .remarks = {document.show(result + "/tokens_per_s_per_gpu", as_rate) + " a GPU, on " +
+                               document.show(result + "/gpus", as_count) + " GPUs"}});
   tiles.push_back({.name = "MFU",
                    .figure = document.show(result + "/mfu", as_percent),
                    .remarks = {"causal " + document.show(result + "/mfu_causal", as_percent)}});
@@ -245,7 +293,7 @@ void add_elasticities(Page& page, const Document& document) {
     return unit == "s" ? as_time : unit == "FLOP/s" ? as_flop_rate : unit == "1/s" ? as_frequency : as_byte_rate;
   };
   Table table{.caption = "Elasticities of the step time, the greatest first",
-              .columns = {{"figure", false}, {"it is"}, {"elasticity"}, {"", false}, {"below"}, {"above"}}};
+              .columns = {{"figure", false}, {"it is"}, {"elasticity"}, {"", false}, {"of less"}, {"of more"}}};
   double greatest = 0.0;
   std::size_t hidden = 0;
   for (std::size_t i = 0; i < document.size(all + "/figures"); ++i)
@@ -258,16 +306,21 @@ void add_elasticities(Page& page, const Document& document) {
       continue;
     }
     table.rows.push_back(
-        {.cells = {document.text(row + "/key"), document.show(row + "/value", form_of(document.string(row + "/unit"))),
+        {.cells = {key_words(document.string(row + "/key")),
+                   document.show(row + "/value", form_of(document.string(row + "/unit"))),
                    document.show(row + "/elasticity", as_elasticity),
                    bar(std::abs(value) / greatest, value < 0.0 ? "#4269d0" : "#ff725c"),
                    document.show(row + "/below", as_elasticity), document.show(row + "/above", as_elasticity)}});
   }
   page.table(table);
   page.add("{}", legend({{"more of it makes steps shorter", "#4269d0"}, {"longer", "#ff725c"}}));
+  page.paragraph(
+      "The elasticity is what a little less and a little more of the figure do to the time, on average; where "
+      "the two differ, something else begins to limit. A figure without a value stands for all of that name.");
   if (hidden > 0) page.paragraph(fmt::format("{} more change it by less than 0.0005 %.", hidden));
   page.paragraph(fmt::format(
-      "Rates less times add up to {}: -1 but for what does not scale with them. {} of a device's memory {}.",
+      "Rates less times add up to {}: -1 but for what does not scale with them. In the experiment itself {} of a "
+      "device's memory {}.",
       document.show(all + "/sum", as_elasticity), document.show(all + "/headroom_bytes", as_bytes),
       document.number(all + "/headroom_bytes") < 0.0 ? "are there: it lacks so much, which its time does not depend on"
                                                      : "stay free: more would not change its time"));
@@ -292,10 +345,17 @@ std::string row_remark(const Document& document, const std::string& row) {
   return fmt::format("{}; {}", settings_words(document, row + "/search/settings"), words);
 }
 
+bool are_numbers(const std::vector<std::string>& values) {
+  return std::all_of(values.begin(), values.end(), [](const std::string& value) {
+    return !value.empty() && value.find_first_not_of("0123456789.") == std::string::npos;
+  });
+}
+
 void add_rows(Page& page, const Document& document) {
   page.section("rows", "All rows");
   const std::vector<std::string> keys = varied_keys(document);
   const bool trains = document.string("/objective") == "time-to-train";
+  const bool lengthens = document.string("/objective") == "longest-sequence";
   bool searched = false, priced = false;
   for (std::size_t i = 0; i < document.size("/rows"); ++i) {
     searched = searched || document.has(row_path(i) + "/search");
@@ -304,9 +364,13 @@ void add_rows(Page& page, const Document& document) {
   Table table{.caption = searched ? "Gap: of the step to what no layout of the space goes below"
                                   : "Gap: of the step to what no execution of its plan goes below",
               .columns = {}};
-  for (const std::string& key : keys) table.columns.push_back({xml_text(key)});
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const bool number = are_numbers(document.texts(below("/vary", i) + "/values"));
+    table.columns.push_back({.name = key_words(keys[i]), .number = number, .narrow = !number});
+  }
   table.columns.push_back({"step time"});
   if (trains) table.columns.push_back({"training"});
+  if (lengthens) table.columns.push_back({"tokens"});
   for (const char* name : {"tokens/s", "a GPU", "GPUs", "MFU", "memory", "gap"}) table.columns.push_back({name});
   if (priced) table.columns.push_back({"cost of a step"});
   table.columns.push_back({searched ? "layout; what limits" : "what limits", false});
@@ -316,6 +380,7 @@ void add_rows(Page& page, const Document& document) {
     for (const std::string& key : keys) cells.cells.push_back(document.text(below(row + "/values", key)));
     cells.cells.push_back(document.show(result + "/iteration_time_s", as_time));
     if (trains) cells.cells.push_back(document.show(result + "/training_time_s", as_days));
+    if (lengthens) cells.cells.push_back(document.show(result + "/seq_len", as_count));
     cells.cells.push_back(document.show(result + "/tokens_per_s", as_rate));
     cells.cells.push_back(document.show(result + "/tokens_per_s_per_gpu", as_rate));
     cells.cells.push_back(document.show(result + "/gpus", as_count));
