@@ -23,6 +23,18 @@ constexpr const char* k_nemo_nodes = "trainer.num_nodes";
 constexpr const char* k_nemo_steps = "trainer.max_steps";
 constexpr const char* k_nemo_sequence = "model.data.seq_length";
 constexpr const char* k_nemo_engine = "model.transformer_engine";
+constexpr const char* k_nemo_batch = "model.global_batch_size";
+
+void read_nemo_batch(Import& i) {
+  if (!i.said(k_nemo_batch))
+    return i.error({}, k_nemo_batch, "is missing", "the framework has no default for it: say it");
+  if (const auto batch = i.count(k_nemo_batch))
+    i.experiment.put("training.global_batch", std::to_string(*batch), i.take(k_nemo_batch)->place);
+}
+void write_nemo_batch(Export& e) {
+  e.keys.take("training.global_batch");
+  e.say(k_nemo_batch, e.job.global_batch());
+}
 
 // trainer.max_steps, -1 for no end; the data's sequences are the model's.
 void read_nemo_length(Import& i) {
@@ -109,7 +121,8 @@ void read_nemo_tensor(Import& i) {
 void write_nemo_tensor(Export& e) {
   const plan::Strategy& s = e.job.strategy();
   const bool chunked = e.keys.text("strategy.overlap.tp.kind") == "chunked";
-  const bool fsdp = e.job.experiment().strategy.zero.stage == 3 && s.pipeline == 1;
+  const bool fsdp = std::any_of(e.arguments.begin(), e.arguments.end(),
+                                [](const Argument& each) { return each.name == k_nemo_fsdp; });
   if (!chunked || !s.sequence_parallel || s.tensor == 1 || fsdp) return;
   e.keys.take("strategy.overlap.tp.kind");
   e.say(k_nemo_tp_overlap, "true");
@@ -303,8 +316,8 @@ void write_nemo_framework(Export& e) {
   e.take_usual();
 }
 
-// References and sums of OmegaConf where they are a whole value: ${.hidden_size}, ${multiply:4, ${model.hidden_size}}. A
-// launcher's configuration has the file's keys below `training`.
+// References and sums of OmegaConf where they are a whole value: ${.hidden_size}, ${multiply:4, ${model.hidden_size}}.
+// References of the launcher's files begin with `training`, below which it reads them.
 class Interpolation {
  public:
   Interpolation(const config::Node& root, const Given& given) : root_(root), given_(given) {}
@@ -448,7 +461,6 @@ const Table& nemo() {
   static const Table table = [] {
     Table all{.framework = "NeMo",
               .rows = {{.argument = "model.micro_batch_size", .key = "strategy.micro_batch", .required = true},
-                       {.argument = "model.global_batch_size", .key = "training.global_batch", .required = true},
                        {.argument = "model.tensor_model_parallel_size", .key = "strategy.tp", .unsaid = "1"},
                        {.argument = "model.pipeline_model_parallel_size", .key = "strategy.pp", .unsaid = "1"},
                        {.argument = "model.context_parallel_size", .key = "strategy.cp", .unsaid = "1"},
@@ -460,7 +472,8 @@ const Table& nemo() {
                         .words = {{"true", "fused"}, {"false", "unfused"}, {"True", "fused"}, {"False", "unfused"}},
                         .unsaid = "unfused"}}};
     const auto add = [](auto& target, auto more) { target.insert(target.end(), more.begin(), more.end()); };
-    const std::vector<Rule> before{{.read = read_nemo_length, .write = write_nemo_length},
+    const std::vector<Rule> before{{.read = read_nemo_batch, .write = write_nemo_batch},
+                                   {.read = read_nemo_length, .write = write_nemo_length},
                                    {.read = read_nemo_degrees, .write = write_nemo_degrees}};
     const std::vector<Rule> after{{.read = read_nemo_tensor, .write = write_nemo_tensor},
                                   {.read = read_nemo_stages, .write = write_nemo_stages},

@@ -1,9 +1,9 @@
-// NeMo 1's configuration in YAML: NeMo's own examples and those of NeMo-Framework-Launcher. Names, meanings and defaults:
-// NVIDIA/NeMo at aa00e9d (2025-05), the last commit that interleaves pipelines, and
-// nemo/collections/nlp/models/language_modeling/megatron_base_model.py, megatron_gpt_model.py,
-// parts/megatron_trainer_builder.py, nlp_overrides.py, core/optim. A key that is absent has the default of that code or of
-// Megatron-Core's configuration, which it hands the keys on to, never the value of an example file. NeMo trains with
-// Megatron-Core: an experiment has the profile `megatron`.
+// NeMo 1's configuration in YAML, of NeMo's examples and of NeMo-Framework-Launcher. Names, meanings and defaults:
+// NVIDIA/NeMo at aa00e9d (2025-05), the last commit that interleaves pipelines: nemo/collections/nlp,
+// models/language_modeling/megatron_base_model.py and megatron_gpt_model.py, parts/megatron_trainer_builder.py and
+// nlp_overrides.py; nemo/core/optim. A key that is absent has the default of that code, or of Megatron-Core's
+// configuration, which the keys are handed on to, never the value of an example file. NeMo trains with Megatron-Core:
+// an experiment has the profile `megatron`.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ std::vector<Rule> nemo_data_rules();  // what data-parallel ranks hold, in which
 // A key that is true or false, as YAML or Python writes it; `otherwise` where it is absent.
 bool nemo_truth(Import& import, std::string_view name, bool otherwise);
 const std::vector<Pair>& nemo_yes_no();
-// Whether the file's model is NeMo's own implementation no more, but Megatron-Core's.
+// Megatron-Core's layers, not those of NeMo's own.
 inline constexpr const char* k_nemo_core = "model.mcore_gpt";
 inline constexpr const char* k_nemo_half_weights = "model.megatron_amp_O2";
 inline constexpr const char* k_nemo_fsdp = "model.fsdp";

@@ -16,8 +16,8 @@
 namespace cairn::launch {
 namespace {
 
-// apex: the distributed Adam of Apex; core: that of Megatron-Core. Both shard the optimizer's state, and gather gradients
-// over all micro-batches before they reduce them.
+// apex: the distributed Adam of Apex; core: Megatron-Core's. Both shard the optimizer's state, and add up gradients of
+// all micro-batches before they reduce them.
 enum class NemoSharing : std::uint8_t { none, apex, core, fsdp };
 
 struct NemoState {
@@ -173,7 +173,8 @@ void read_nemo_fsdp(Import& i, const NemoState& state) {
   i.experiment.put("strategy.zero.reshard_after_forward", name == "full" ? "true" : "false", {});
 }
 
-// Non-distributed optimizers: chunks of the gradients are reduced beside the backward pass with tensor parallelism alone.
+// Without a distributed optimizer chunks of the gradients are reduced beside the backward pass, but for pipeline
+// stages, sequence parallelism and weights in fp32.
 bool nemo_async(const NemoState& state, std::int64_t stages, bool sequence_parallel) {
   return state.sharing == NemoSharing::none && !state.wide_weights && stages == 1 && !sequence_parallel;
 }
@@ -310,16 +311,20 @@ NemoState write_nemo_formats(Export& e, NemoSharing sharing) {
   return state;
 }
 
-// What the plan holds in shards, as far as an optimizer of NeMo does.
+// What the plan holds in shards, as far as NeMo does.
 NemoSharing write_nemo_sharing(Export& e) {
   const experiment::StrategyChoice& choice = e.job.experiment().strategy;
   const std::int64_t copies = e.job.written_out(experiment::Naming::by_name).strategy.zero.replicate.value_or(1);
   const std::int64_t stage = choice.zero.stage;
-  const bool fsdp = stage == 3 && e.job.strategy().pipeline == 1;
+  const bool fsdp = stage == 3 && e.job.strategy().pipeline == 1 && e.job.strategy().chunks == 1;
   const NemoSharing sharing = stage == 0 ? NemoSharing::none : fsdp ? NemoSharing::fsdp : NemoSharing::core;
   for (const char* key : {"strategy.zero.shard", "strategy.zero.replicate"}) e.keys.take(key);
-  if (stage < 3)
-    for (const char* key : {"strategy.zero.prefetch", "strategy.zero.reshard_after_forward"}) e.keys.take(key);
+  const std::int64_t usual = e.job.strategy().overlap_parameter_gather ? e.job.framework().sharding.prefetch : 0;
+  if (stage < 3) e.keys.take("strategy.zero.reshard_after_forward");
+  if (stage < 3 || e.job.strategy().prefetch == usual)
+    e.keys.take("strategy.zero.prefetch");
+  else
+    e.unsaid("strategy.zero.prefetch", "FSDP gathers what is next of its own accord");
   if (stage == 2 || (stage == 3 && !fsdp))
     e.unsaid("strategy.zero.stage", "NeMo shards the optimizer's state, or by FSDP without pipeline stages all of it");
   else

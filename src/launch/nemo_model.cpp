@@ -36,8 +36,6 @@ constexpr Pair k_nemo_agreed[] = {{"model.transformer_block_type", "pre_ln"},
                                   {"model.fp32_residual_connection", "false"},
                                   {"model.fp16_lm_cross_entropy", "false"},
                                   {"model.cpu_offloading", "false"},
-                                  {"model.mcore_customization_config.parallel_attention", "false"},
-                                  {"model.mcore_customization_config.new_decoder_architecture", "false"},
                                   {"trainer.accumulate_grad_batches", "1"}};
 
 // megatron_gpt_model.py, get_specs: which layers the model is built of.
@@ -55,6 +53,9 @@ void read_nemo_kind(Import& i) {
   if (nemo_truth(i, "model.multi_latent_attention", false) && !nemo_model_given(i))
     i.error(i.take("model.multi_latent_attention")->place, "model.multi_latent_attention",
             "has no counterpart in what is read of NeMo", "give the model, as in --set model=deepseek-v3");
+  for (const char* name : {"model.mcore_customization_config.parallel_attention",
+                           "model.mcore_customization_config.new_decoder_architecture"})
+    i.no_effect(name, "of Falcon's layers alone");
   for (const Pair& each : k_nemo_agreed) {
     const Argument* said = i.find(each.theirs);
     if (said == nullptr || said->values.size() != 1) continue;
