@@ -579,7 +579,7 @@ TEST_CASE("What no configuration of NeMo 1 says is refused") {
   CHECK(says("", "no settings of a model"));
   CHECK(says("a: [1", "train:"));
   CHECK(says("parallelism: {dp: 1}", "no settings of a model"));
-  CHECK(says("# a recipe\nimport nemo_run as run\n", "train:2: error: a program: recipes of NeMo 2 are Python"));
+  CHECK(says("# a recipe\nimport nemo_run as run\n", "train:2:1: error: a program: recipes of NeMo 2 are Python"));
   CHECK(says("model: {num_layers: two}", "train:1:21: error: model.num_layers: 'two' is no count"));
   CHECK(says("model: {num_layers: 2}", "model.hidden_size: is missing"));
   CHECK(says("model: {num_layers: 2}", "model.optim.name: is missing"));
