@@ -339,7 +339,7 @@ class Interpolation {
   }
 
  private:
-  static constexpr int k_deepest = 16;  // references to references
+  static constexpr int k_deepest = 8;  // references to references
 
   static std::string_view trimmed(std::string_view text) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -488,7 +488,6 @@ const Table& nemo() {
     add(all.rules, nemo_data_rules());
     add(all.rules, after);
     add(all.fixed, nemo_model_fixed());
-    all.fixed.push_back({"strategy.overlap.tp.beside", "true"});
     all.fixed.push_back({"strategy.overlap.tp.chunks", "4"});
     return all;
   }();

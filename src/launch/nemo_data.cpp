@@ -194,7 +194,7 @@ void read_nemo_overlap(Import& i, const NemoState& state) {
       i.error(i.take(k_nemo_param_sync)->place, k_nemo_param_sync, "without overlap_grad_sync, which NeMo refuses",
               "say that, too, or leave it out");
   }
-  i.no_effect(k_nemo_async, "gradients are not reduced while a backward pass runs");
+  i.no_effect(k_nemo_async, "of optimizers that are not distributed, without pipeline stages and sequence parallelism");
   i.experiment.put("strategy.overlap.dp.reduce", reduce ? "true" : "false", {});
   i.experiment.put("strategy.overlap.dp.gather", gather ? "true" : "false", {});
 }
