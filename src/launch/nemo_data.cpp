@@ -356,11 +356,11 @@ void write_nemo_optimizer(Export& e, NemoSharing sharing) {
 
 void write_nemo_overlap(Export& e, const NemoState& state) {
   const plan::Strategy& s = e.job.strategy();
-  constexpr const char* k_reduce = "strategy.overlap.dp.reduce";
-  constexpr const char* k_gather = "strategy.overlap.dp.gather";
+  constexpr const char* k_reduce_key = "strategy.overlap.dp.reduce";
+  constexpr const char* k_gather_key = "strategy.overlap.dp.gather";
   const bool reduce = s.overlap_gradient_reduce, gather = s.overlap_parameter_gather;
   if (state.sharing == NemoSharing::fsdp) {
-    for (const auto& [key, on] : {std::pair(k_reduce, reduce), std::pair(k_gather, gather)}) {
+    for (const auto& [key, on] : {std::pair(k_reduce_key, reduce), std::pair(k_gather_key, gather)}) {
       if (on)
         e.keys.take(key);
       else
@@ -371,17 +371,17 @@ void write_nemo_overlap(Export& e, const NemoState& state) {
   const bool none = state.sharing == NemoSharing::none;
   const bool may = !none || nemo_async(state, s.pipeline, s.sequence_parallel);
   if (reduce && !may)
-    e.unsaid(k_reduce, "true",
+    e.unsaid(k_reduce_key, "true",
              "NeMo reduces beside the backward pass without pipeline stages and sequence parallelism");
   else
-    e.keys.take(k_reduce);
+    e.keys.take(k_reduce_key);
   if (may) e.say(none ? k_nemo_async : k_nemo_grad_sync, reduce ? "true" : "false");
   if (none) {
-    e.keys.take(k_gather);  // without shards nothing is gathered
+    e.keys.take(k_gather_key);  // without shards nothing is gathered
   } else if (gather && !reduce) {
-    e.unsaid(k_gather, "true", "NeMo refuses it without overlap_grad_sync");
+    e.unsaid(k_gather_key, "true", "NeMo refuses it without overlap_grad_sync");
   } else {
-    e.keys.take(k_gather);
+    e.keys.take(k_gather_key);
     e.say(k_nemo_param_sync, gather ? "true" : "false");
   }
 }
