@@ -12,6 +12,7 @@
 #include "megatron.h"
 #include "megatron_file.h"
 #include "nanotron.h"
+#include "nemo.h"
 #include "table.h"
 #include "torchtitan.h"
 
@@ -46,6 +47,13 @@ constexpr Framework k_frameworks[] = {
      nanotron_text,
      "run_train.py --config-file this file, with tokenizer, data, learning rate and checkpoints beside it",
      {"nanotron's configuration", "a configuration in YAML", "train.yaml"}},
+    {"nemo",
+     nemo,
+     read_nemo,
+     nemo_text,
+     "megatron_gpt_pretraining.py of NeMo 1 with --config-name this file, with tokenizer, data, learning rate and "
+     "checkpoints beside it",
+     {"NeMo's configuration", "a configuration of NeMo 1 in YAML", "train.yaml"}},
 };
 
 const Framework& framework_of(std::string_view name) {

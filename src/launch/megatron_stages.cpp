@@ -77,47 +77,15 @@ std::int64_t read_chunks(Import& i, std::int64_t layers, std::int64_t pp) {
   return 0;
 }
 
-// The first and the last of pp stages have fewer layers: said by themselves, or the embedding and the loss stand for one.
 void read_uneven(Import& i, std::int64_t layers, std::int64_t pp, std::int64_t chunks) {
-  const bool embedding = i.flag(k_with_embedding), loss = i.flag(k_with_loss);
-  const auto first = i.count(k_first), last = i.count(k_last);
-  if (!embedding && !loss && !first && !last) return;
-  const config::Place place = i.take(embedding ? k_with_embedding
-                                     : loss    ? k_with_loss
-                                     : first   ? k_first
-                                               : k_last)
-                                  ->place;
-  std::vector<std::int64_t> stages(static_cast<std::size_t>(pp * chunks));
-  if (embedding || loss) {
-    const std::int64_t all = layers + (embedding ? 1 : 0) + (loss ? 1 : 0);
-    if (first || last)
-      return i.error(place, k_first, "beside an embedding or a loss that stands for a layer", "keep one of the two");
-    if (all % (pp * chunks) != 0)
-      return i.error(
-          place, k_with_embedding,
-          fmt::format("{} layers, embedding and loss included, are not divided by {} stages", all, pp * chunks),
-          "choose degrees that divide them");
-    std::fill(stages.begin(), stages.end(), all / (pp * chunks));
-    if (embedding) --stages.front();
-    if (loss) --stages.back();
-  } else {
-    if (first.value_or(0) > layers || last.value_or(0) > layers)
-      return i.error(place, first ? k_first : k_last, "more layers than the model has", "choose fewer");
-    const std::int64_t ends = (first ? 1 : 0) + (last ? 1 : 0), rest = layers - first.value_or(0) - last.value_or(0);
-    const std::int64_t middle = pp - ends;
-    const bool divides = middle > 0 ? rest >= 0 && rest % (middle * chunks) == 0 : rest == 0;
-    if (!divides || first.value_or(0) % chunks != 0 || last.value_or(0) % chunks != 0)
-      return i.error(place, first ? k_first : k_last, "leaves layers that the other stages do not divide",
-                     "choose a number that does");
-    for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-      const std::int64_t device = static_cast<std::int64_t>(stage) % pp;
-      const bool at_first = device == 0 && first, at_last = device == pp - 1 && last;
-      stages[stage] = (at_first ? *first : at_last ? *last : middle > 0 ? rest / middle : 0) / chunks;
-    }
-  }
-  config::Node list = config::make_node(config::NodeKind::list, place);
-  for (const std::int64_t each : stages) list.items.push_back(config::make_scalar(std::to_string(each), place));
-  i.experiment.put("strategy.stages", std::move(list));
+  const PipelineEnds ends{.embedding = i.flag(k_with_embedding),
+                          .loss = i.flag(k_with_loss),
+                          .first = i.count(k_first),
+                          .last = i.count(k_last)};
+  if (!ends.said()) return;
+  const char* said = ends.embedding ? k_with_embedding : ends.loss ? k_with_loss : ends.first ? k_first : k_last;
+  const EndNames names{.embedding = k_with_embedding, .first = k_first, .last = k_last};
+  put_uneven_stages(i, ends, names, i.take(said)->place, {.layers = layers, .stages = pp, .chunks = chunks});
 }
 
 void read_stages(Import& i) {
@@ -170,6 +138,50 @@ void write_stages(Export& e) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> uneven_stages(const PipelineEnds& ends, const PipelineCut& cut) {
+  const std::int64_t layers = cut.layers, pp = cut.stages, chunks = cut.chunks;
+  std::vector<std::int64_t> stages(static_cast<std::size_t>(pp * chunks));
+  if (ends.embedding || ends.loss) {
+    const std::int64_t all = layers + (ends.embedding ? 1 : 0) + (ends.loss ? 1 : 0);
+    if (all % (pp * chunks) != 0) return {};
+    std::fill(stages.begin(), stages.end(), all / (pp * chunks));
+    if (ends.embedding) --stages.front();
+    if (ends.loss) --stages.back();
+    return stages;
+  }
+  const std::int64_t first = ends.first.value_or(0), last = ends.last.value_or(0), rest = layers - first - last;
+  const std::int64_t middle = pp - (ends.first ? 1 : 0) - (ends.last ? 1 : 0);
+  const bool divides = middle > 0 ? rest >= 0 && rest % (middle * chunks) == 0 : rest == 0;
+  if (!divides || first % chunks != 0 || last % chunks != 0) return {};
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    const std::int64_t device = static_cast<std::int64_t>(stage) % pp;
+    const bool at_first = device == 0 && ends.first, at_last = device == pp - 1 && ends.last;
+    stages[stage] = (at_first ? first : at_last ? last : middle > 0 ? rest / middle : 0) / chunks;
+  }
+  return stages;
+}
+
+void put_uneven_stages(Import& i, const PipelineEnds& ends, const EndNames& names, const config::Place& place,
+                       const PipelineCut& cut) {
+  const char* end = ends.first ? names.first : names.last;
+  const bool counted = ends.embedding || ends.loss;
+  if (counted && (ends.first || ends.last))
+    return i.error(place, names.first, "beside an embedding or a loss that stands for a layer", "keep one of the two");
+  if (ends.first.value_or(0) > cut.layers || ends.last.value_or(0) > cut.layers)
+    return i.error(place, end, "more layers than the model has", "choose fewer");
+  const std::vector<std::int64_t> stages = uneven_stages(ends, cut);
+  if (stages.empty() && counted)
+    return i.error(place, names.embedding,
+                   fmt::format("{} layers, embedding and loss included, are not divided by {} stages",
+                               cut.layers + (ends.embedding ? 1 : 0) + (ends.loss ? 1 : 0), cut.stages * cut.chunks),
+                   "choose degrees that divide them");
+  if (stages.empty())
+    return i.error(place, end, "leaves layers that the other stages do not divide", "choose a number that does");
+  config::Node list = config::make_node(config::NodeKind::list, place);
+  for (const std::int64_t each : stages) list.items.push_back(config::make_scalar(std::to_string(each), place));
+  i.experiment.put("strategy.stages", std::move(list));
+}
 
 std::vector<Rule> megatron_stage_rules() { return {{.read = read_stages, .write = write_stages}}; }
 

@@ -13,6 +13,7 @@
 #include "cairn/numerics/format.h"
 #include "cairn/software/files.h"
 #include "numbers.h"
+#include "yaml_arguments.h"
 
 namespace cairn::launch {
 namespace {
@@ -258,36 +259,13 @@ void write_nano_framework(Export& e) {
   e.take_usual();
 }
 
-// Every scalar by the keys above it; nulls are absent.
-void flatten(const config::Node& node, const std::string& path, const config::Place& place,
-             std::vector<Argument>& result) {
-  if (node.is_null()) return;
-  if (node.is_map()) {
-    for (const config::Entry& entry : node.entries)
-      flatten(entry.value, config::join_path(path, entry.key), entry.key_place, result);
-    return;
-  }
-  Argument argument{.name = path, .place = place};
-  if (node.is_scalar()) {
-    std::string text = node.text;
-    // YAML 1.1, as Python reads it, takes 70_000 for a number.
-    if (!node.quoted && !text.empty() && text.find_first_not_of("0123456789_") == std::string::npos)
-      std::erase(text, '_');
-    argument.values.push_back({.text = std::move(text), .place = node.place});
-  }
-  for (const config::Node& item : node.items)
-    argument.values.push_back({.text = item.is_scalar() ? item.text : config::to_json(item, -1), .place = item.place});
-  result.push_back(std::move(argument));
-}
-
 }  // namespace
 
 Import read_nanotron(std::string_view text, const std::string& file_name, const Given& given) {
   core::Diagnostics problems;
   const config::Node root = config::parse_text(text, config::Syntax::yaml, file_name, problems);
   problems.raise_if_errors();
-  std::vector<Argument> arguments;
-  if (root.is_map()) flatten(root, {}, {}, arguments);
+  std::vector<Argument> arguments = yaml_arguments(root);
   if (arguments.empty())
     throw core::ConfigurationError(
         {core::Diagnostic::at_line(file_name, 1, "no settings", "name a configuration of nanotron")});
@@ -304,11 +282,7 @@ Import read_nanotron(std::string_view text, const std::string& file_name, const 
   return import;
 }
 
-std::string nanotron_text(const Export& exported) {
-  Keys tree;
-  for (const Argument& each : exported.arguments) tree.put(each.name, each.values.front().text, {});
-  return config::to_yaml(tree.tree());
-}
+std::string nanotron_text(const Export& exported) { return yaml_text(exported.arguments); }
 
 const Table& nanotron() {
   static const Table table{

@@ -91,8 +91,12 @@ std::string Argument::text() const {
   return result;
 }
 
-bool Import::said(std::string_view name) const {
-  return std::any_of(arguments_.begin(), arguments_.end(), [&](const Argument& each) { return each.name == name; });
+bool Import::said(std::string_view name) const { return find(name) != nullptr; }
+
+const Argument* Import::find(std::string_view name) const {
+  const auto last =
+      std::find_if(arguments_.rbegin(), arguments_.rend(), [&](const Argument& each) { return each.name == name; });
+  return last == arguments_.rend() ? nullptr : &*last;
 }
 
 const Argument* Import::take(std::string_view name) {

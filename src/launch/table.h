@@ -46,6 +46,8 @@ class Import {
 
   // The last one of that name, which counts; then it is read. Null pointer: it was not said.
   const Argument* take(std::string_view name);
+  // The same, not read by that.
+  const Argument* find(std::string_view name) const;
   bool said(std::string_view name) const;
   // With its one value; errors where it has another.
   const Word* word(std::string_view name);

@@ -33,6 +33,8 @@ TEST_CASE("What is wrong with launch arguments is said with its place, and ends 
   refused({"import", "torchtitan", write_file("bad.toml", "[a"), "--cluster", "dgx-h100"}, {"bad.toml:1:1"});
   refused({"import", "nanotron", write_file("bad.yaml", std::string("\0\1", 2)), "--cluster", "dgx-h100"},
           {"bad.yaml"});
+  refused({"import", "nemo", write_file("recipe.py", "import nemo_run as run\n"), "--cluster", "dgx-h100"},
+          {"recipe.py:1", "Python"});
   refused({"import", "megatron", write_file("large.sh", std::string(1 << 21, 'x')), "--cluster", "dgx-h100"},
           {"large.sh"});
   refused({"import", "megatron", write_file("junk.sh", std::string(1 << 19, '(')), "--cluster", "dgx-h100"},

@@ -67,7 +67,8 @@ TEST_CASE("The working folder does not change any answer") {
       {"bound", "--model", "llama-3.1-8b", "--accelerator", "h100-sxm5-80gb", "--seq", "512"},
       {"import", "nccl-topo", xml},
       {"export", "megatron", "llama3-70b-64xdgx-h100"},
-      {"export", "torchtitan", "llama3-8b-fsdp-dgx-h100"}};
+      {"export", "torchtitan", "llama3-8b-fsdp-dgx-h100"},
+      {"export", "nemo", "llama3-70b-64xdgx-h100"}};
   for (const std::string& folder : {decoys("plain", false), decoys("yaml", true)})
     for (const std::vector<std::string>& question : questions) {
       INFO(folder << ": " << question[0] << " " << question[1]);
