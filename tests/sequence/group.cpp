@@ -44,6 +44,31 @@ void require_most_of_any_rank(const test::Case& each) {
 
 }  // namespace
 
+// Ranks that pass blocks on are priced as rings; a message that goes further, or elsewhere, must not say that it does.
+TEST_CASE("calls around a ring go from each peer to the next") {
+  std::int64_t around = 0, others = 0;
+  for (const test::Case& each : test::all_cases())
+    for (const Pass pass : {Pass::forward, Pass::backward})
+      for (std::int64_t rank = 0; rank < each.grid.ranks(); ++rank)
+        for (const Call& call : each.scheme->list(each.problem, each.grid, pass, rank).calls) {
+          if (!call.around) {
+            others += call.collective == cairn::collective::Collective::send ? 1 : 0;
+            continue;
+          }
+          const Peers& peers = call.peers;
+          const std::int64_t index = (rank - peers.first) / peers.stride;
+          const auto place = [&](std::int64_t at) {
+            return peers.first + (at + peers.count) % peers.count * peers.stride;
+          };
+          REQUIRE(call.collective == cairn::collective::Collective::send);
+          for (const Message& message : call.sends) REQUIRE(message.peer == place(index + 1));
+          for (const Message& message : call.receives) REQUIRE(message.peer == place(index - 1));
+          ++around;
+        }
+  REQUIRE(around > 1000);
+  REQUIRE(others > 0);
+}
+
 TEST_CASE("no rank computes more pairs or moves more bytes than the list that stands for all") {
   for (const test::Case& each : test::all_cases())
     if (each.problem.documents.empty()) require_most_of_any_rank(each);
