@@ -156,8 +156,12 @@ attention::Request on_cluster(const AttentionArguments& arguments, const config:
                              .mask = arguments.full_mask ? sequence::Mask::full : sequence::Mask::causal,
                              .backward = !arguments.forward,
                              .fp32_gradients = arguments.fp32_gradients,
+                             .eager_joins = arguments.eager_joins,
                              .tensor_ranks = arguments.tp,
                              .kernel = kernel(arguments.kernel, machine.accelerator.value, loader)};
+  if (arguments.eager_joins)
+    request.assumptions.emplace_back(
+        "tiles are joined by one kernel for each operation, as in PyTorch's experimental ring");
   if (!calibrated.carried.empty()) request.assumptions.push_back(std::move(calibrated.carried));
   return request;
 }
