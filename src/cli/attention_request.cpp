@@ -13,6 +13,7 @@
 #include "cairn/core/printable.h"
 #include "cairn/core/read_file.h"
 #include "cairn/experiment/parts.h"
+#include "cairn/sequence/other_scheme.h"
 #include "cairn/sequence/scheme.h"
 #include "cairn/software/files.h"
 
@@ -104,6 +105,8 @@ std::optional<sequence::Sides> sides(const std::string& text) {
 std::string known_scheme(const std::string& name) {
   const std::vector<std::string> known = sequence::scheme_names();
   if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) return name;
+  if (std::string use = sequence::other_use(name); !use.empty())
+    throw core::ConfigurationError("--scheme", std::move(use), "`cairn attention --list` says what each is for");
   const std::string near = core::nearest(name, known);
   throw core::ConfigurationError(
       "--scheme", fmt::format("no scheme is called {}", core::quoted(name)),
