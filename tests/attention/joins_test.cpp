@@ -66,16 +66,18 @@ TEST_CASE("joins of whole tiles: one pass, or an operation a kernel", "[attentio
   CHECK(eager.backward.kernels == 3);
 }
 
-// Two ranks: 0 has chunks 0 and 3 of four. Of the keys of rank 1 its chunk 3 alone sees any, and sees all. Both ranks
-// compute as many pairs; the first stands for both.
+// Two ranks: 0 has chunks 0 and 3 of four, 1 the others. Of the keys of rank 1 chunk 3 alone sees any, and sees all;
+// the queries of rank 1 all see chunk 0. Both ranks compute as many pairs, so the one that joins more stands for both:
+// forward rank 1, all of whose rows are joined; backward rank 0, half of whose dQ and all of whose dK, dV are, against
+// all and half.
 TEST_CASE("joins of half a rank's rows put these back", "[attention]") {
-  constexpr double k_elements = 512 * 4 * 16, k_half = k_elements / 2, k_half_rows = 256 * 4;
+  constexpr double k_elements = 512 * 4 * 16, k_half = k_elements / 2, k_rows = 512 * 4;
   const Passes fused = passes("zigzag", 2, true, false);
-  CHECK(fused.forward.bytes == 10 * k_half);
+  CHECK(fused.forward.bytes == 10 * k_elements);
   CHECK(fused.backward.bytes == 10 * (k_half + 2 * k_elements));
   const Passes eager = passes("zigzag", 2, true, true);
-  CHECK(eager.forward.bytes ==
-        6 * k_elements + (6 + 12 + 8 + 12) * k_half + 8 * k_elements + 6 * k_elements + (3 * 12 + 2 * 8) * k_half_rows);
+  CHECK(eager.forward.bytes == (6 + (6 + 12 + 8 + 12) + 6) * k_elements + (3 * 12 + 2 * 8) * k_rows);
+  // dQ is read and written whole.
   CHECK(eager.backward.bytes == fused.backward.bytes + 8 * k_elements);
 }
 

@@ -9,6 +9,7 @@
 #include "attention_joins.h"
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/sequence/folds.h"
 #include "cairn/sequence/group.h"
 #include "cairn/sequence/scheme.h"
 
@@ -190,7 +191,7 @@ class SharedAttention::Run {
   // See attention_joins.h.
   void join(const sequence::Tile& tile) {
     using enum joins::Kernel;
-    const std::int64_t elements = joined_elements(tile);
+    const std::int64_t elements = sequence::joined_elements(problem_, tile, pass_kind_);
     if (!eager_ || pass_kind_ == sequence::Pass::backward) {
       if (!tile.joins) return;
       run(whole, elements);
@@ -240,14 +241,6 @@ class SharedAttention::Run {
     set(kv_heads_, 0, kv);
     set(group_dim_, 0, tile.heads.count / kv);
     return box;
-  }
-
-  std::int64_t joined_elements(const sequence::Tile& tile) const {
-    const std::int64_t queries = problem_.sequences * sequence::count(tile.queries) * tile.heads.count;
-    if (pass_kind_ == sequence::Pass::forward) return queries * problem_.values();
-    const std::int64_t keys =
-        problem_.sequences * sequence::count(tile.keys) * sequence::kv_heads(problem_, tile.heads).count;
-    return queries * problem_.head_dim + keys * (problem_.head_dim + problem_.values());
   }
 
   const LayerPass& pass_;
