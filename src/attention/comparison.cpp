@@ -50,8 +50,8 @@ std::vector<const sequence::Scheme*> chosen_schemes(const Choice& choice) {
   }
   throw core::ConfigurationError(
       "request.choice",
-      fmt::format("{} has no grid of {} ranks with {}", choice.scheme.empty() ? "no scheme" : choice.scheme, ranks,
-                  chosen_grid(choice.grid)),
+      fmt::format("{} grid of {} ranks with {}", choice.scheme.empty() ? "no scheme has a" : choice.scheme + " has no",
+                  ranks, chosen_grid(choice.grid)),
       known.empty() ? fmt::format("let rows x columns x ranks that split heads make up {}", ranks) : known);
 }
 

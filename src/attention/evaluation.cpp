@@ -93,6 +93,7 @@ std::vector<program::Block> Evaluation::blocks(const program::Group& group, cons
       .context = {.group = group,
                   .sharing = {.scheme = scheme, .grid = grid, .fp32_gradients = request_.fp32_gradients}},
       .recompute = {}};
+  options.behaviour.eager_joins = request_.eager_joins;
   const plan::LayerLowering lowering(layer_, std::move(options));
   std::vector<program::Block> passes;
   passes.push_back(lowering.forward());

@@ -224,6 +224,7 @@ struct AttentionArguments {
   bool causal = false;  // said, though it is the default
   bool full_mask = false;
   bool fp32_gradients = false;
+  bool eager_joins = false;
   bool forward = false;
   std::string kernel;  // empty: the default framework's
   bool list = false;

@@ -222,6 +222,8 @@ void Parser::attention(CLI::App& sub) {
   CLI::Option* forward = sub.add_flag("--forward", attention_.forward, "the forward pass alone");
   sub.add_flag("--fp32-gradients", attention_.fp32_gradients, "dQ, dK and dV travel in fp32, not in 16 bits")
       ->excludes(forward);
+  sub.add_flag("--eager-joins", attention_.eager_joins,
+               "tiles are joined by a kernel for each operation, as PyTorch does; default: one pass, as Megatron-LM");
   sub.add_flag("--list", attention_.list, "every scheme, what it does and where it comes from");
   sub.add_flag("--prove", attention_.prove,
                "run the lists of what is shown on numbers, in small, against dense attention");

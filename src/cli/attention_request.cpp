@@ -13,6 +13,7 @@
 #include "cairn/core/printable.h"
 #include "cairn/core/read_file.h"
 #include "cairn/experiment/parts.h"
+#include "cairn/sequence/other_scheme.h"
 #include "cairn/sequence/scheme.h"
 #include "cairn/software/files.h"
 
@@ -104,6 +105,8 @@ std::optional<sequence::Sides> sides(const std::string& text) {
 std::string known_scheme(const std::string& name) {
   const std::vector<std::string> known = sequence::scheme_names();
   if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) return name;
+  if (std::string use = sequence::other_use(name); !use.empty())
+    throw core::ConfigurationError("--scheme", std::move(use), "`cairn attention --list` says what each is for");
   const std::string near = core::nearest(name, known);
   throw core::ConfigurationError(
       "--scheme", fmt::format("no scheme is called {}", core::quoted(name)),
@@ -156,8 +159,12 @@ attention::Request on_cluster(const AttentionArguments& arguments, const config:
                              .mask = arguments.full_mask ? sequence::Mask::full : sequence::Mask::causal,
                              .backward = !arguments.forward,
                              .fp32_gradients = arguments.fp32_gradients,
+                             .eager_joins = arguments.eager_joins,
                              .tensor_ranks = arguments.tp,
                              .kernel = kernel(arguments.kernel, machine.accelerator.value, loader)};
+  if (arguments.eager_joins)
+    request.assumptions.emplace_back(
+        "tiles are joined by one kernel for each operation, as in PyTorch's experimental ring");
   if (!calibrated.carried.empty()) request.assumptions.push_back(std::move(calibrated.carried));
   return request;
 }

@@ -167,8 +167,15 @@ class ParserValue final : public Value {
   }
 
   void visit_name(std::string& x, const std::vector<std::string>& names) override {
-    if (!node_->is_scalar()) return expected(fmt::format("one of: {}", fmt::join(names, ", ")), "");
-    if (std::find(names.begin(), names.end(), node_->text) == names.end()) return unknown_name(names);
+    visit_name_or(x, names, [](std::string_view) { return std::string(); });
+  }
+  void visit_name_or(std::string& x, const std::vector<std::string>& names, const WhyNot& why_not) override {
+    const auto known = [&] { return fmt::format("one of: {}", fmt::join(names, ", ")); };
+    if (!node_->is_scalar()) return expected(known(), "");
+    if (std::find(names.begin(), names.end(), node_->text) == names.end()) {
+      std::string reason = why_not(node_->text);
+      return reason.empty() ? unknown_name(names) : refuse(std::move(reason), known());
+    }
     x = node_->text;
   }
 

@@ -1,5 +1,6 @@
 #include "cairn/experiment/experiment.h"
 
+#include "cairn/sequence/other_scheme.h"
 #include "cairn/sequence/scheme.h"
 #include "stage_layout.h"
 
@@ -173,7 +174,7 @@ void describe(Value& value, Recompute& recompute) {
 
 void describe(Fields& fields, AttentionChoice& attention) {
   constexpr std::int64_t k_most = std::int64_t{1} << 24;
-  fields.name("scheme", attention.scheme, sequence::scheme_names(),
+  fields.name("scheme", attention.scheme, sequence::scheme_names(), sequence::other_use,
               {.doc = "any of `cairn attention --list`", .required = true});
   fields.count(
       "heads", attention.heads,
@@ -191,7 +192,8 @@ void describe(Fields& fields, AttentionChoice& attention) {
               {.doc = "whether dQ, dK and dV travel in fp32, not in 16 bits; default: the framework's"});
 }
 void describe(Value& value, AttentionChoice& attention) {
-  value.shorthand(Form::word, attention, [&](Value& v) { v.name(attention.scheme, sequence::scheme_names()); });
+  value.shorthand(Form::word, attention,
+                  [&](Value& v) { v.name(attention.scheme, sequence::scheme_names(), sequence::other_use); });
 }
 
 void describe(Fields& fields, ScheduleChoice& schedule) {

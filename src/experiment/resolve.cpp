@@ -28,6 +28,7 @@ void resolve_choices(Resolving& r) {
   resolve_build(r);
   resolve_tensor_overlap(r);
   r.plan.behaviour = r.parts.software.framework.whole_behaviour();
+  r.plan.behaviour.eager_joins = !r.plan.build.kernels.fused_pointwise();
   // A compiler drops what nothing reads.
   if (r.plan.build.kernels.compiled) r.plan.behaviour.keeps_unread_products = false;
   resolve_treatment(r);

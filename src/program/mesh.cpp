@@ -29,6 +29,13 @@ std::int64_t Group::extent() const {
   return std::max(along(in_row(), stride), along(rows, apart));
 }
 
+std::int64_t Group::hops_out(std::int64_t unit) const {
+  CAIRN_ASSERT(unit > 0 && rows == 1);
+  const std::int64_t block = size * stride;
+  if (size == 1 || unit % block == 0) return 0;
+  return std::min(block % unit == 0 ? stride : 2 * stride, unit);
+}
+
 Mesh::Mesh(std::span<const Axis> order, const std::array<std::int64_t, k_axes>& sizes) {
   std::int64_t stride = 1;
   for (const Axis axis : order) {

@@ -122,6 +122,15 @@ Json interval_score() {
                  {"chance", ratio("that a coverage of 8 in 10 gives a share as far off or farther: binomial test")}});
 }
 
+Json sharing_score() {
+  return object({{"scheme", text("as in strategy.attention")},
+                 {"rows", count("timed, of all families")},
+                 {"mape", ratio("mean of |predicted / measured - 1|")},
+                 {"median", ratio("median of |predicted / measured - 1|")},
+                 {"max", ratio("largest |predicted / measured - 1|")},
+                 {"bias", signed_amount("mean of predicted / measured - 1")}});
+}
+
 Json row() {
   Json time = object({});
   for (const char* label : {"compute", "recompute", "launch", "tp_exposed", "cp_exposed", "ep_exposed", "pp_exposed",
@@ -138,6 +147,7 @@ Json row() {
        {"predicted_s", amount("s of a step")},
        {"error", or_null(signed_amount("predicted / measured - 1, of times"))},
        {"time_s", described(time, "s by label; they add up to predicted_s")},
+       {"attention_sharing", or_null(text("the scheme by which ranks share its sequences; null: none do"))},
        {"fits", flag("whether it was predicted to fit")},
        {"measured_bytes", or_null(amount("bytes of peak memory; null: not measured"))},
        {"predicted_bytes", amount("bytes of peak memory")},
@@ -157,6 +167,8 @@ std::string validate_schema() {
                   object({{"schema", text()},
                           {"families", described(list_of(family()), "one for each table of measurements")},
                           {"intervals", described(list_of(interval_score()), "all runs, then by family of intervals")},
+                          {"attention_sharing",
+                           described(list_of(sharing_score()), "errors where ranks share sequences, by scheme")},
                           {"rows", described(list_of(row()), "every measured run beside its prediction")}}))
       .dump(k_schema_indent);
 }

@@ -17,6 +17,12 @@ Call hop(const Peers& peers, const When& when, Message out, Message in) {
   return call;
 }
 
+Call hop_around(const Peers& peers, const When& when, Message out, Message in) {
+  Call call = hop(peers, when, std::move(out), std::move(in));
+  call.around = true;
+  return call;
+}
+
 void order_calls(RankList& list) {
   std::vector<std::pair<std::int32_t, std::size_t>> order;
   for (const Call& call : list.calls) order.emplace_back(call.begins, order.size());

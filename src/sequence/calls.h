@@ -19,6 +19,8 @@ constexpr When during(std::int32_t stage, std::int32_t lane = 0) {
 
 // One message out and one in, between ranks of `peers`.
 Call hop(const Peers& peers, const When& when, Message out, Message in);
+// The same, where every rank of `peers` sends to the next, the last to the first.
+Call hop_around(const Peers& peers, const When& when, Message out, Message in);
 
 // Every other rank of `peers` is sent out(rank) and sends in(rank), parcels both.
 template <class Out, class In>

@@ -103,7 +103,8 @@ class Windows {
                                 .heads = share_.heads},
                      .gives = tensors == k_key_gradients};
     };
-    list_.calls.push_back(hop(peers, when, message(to, self_), message(from, from)));
+    const bool around = way.window == 0 || way.member == 0;
+    list_.calls.push_back((around ? hop_around : hop)(peers, when, message(to, self_), message(from, from)));
   }
   // Of a block that comes from another window the part of a turn has the rows alone that this window's queries see:
   // in a zigzag layout they are the same for all ranks of the window.

@@ -354,6 +354,19 @@ std::int64_t pairs(const Problem& problem, const RankList& list) {
   return problem.sequences * sum;
 }
 
+std::int64_t joined_elements(const Problem& problem, const Tile& tile, Pass pass) {
+  const std::int64_t queries = problem.sequences * count(tile.queries) * tile.heads.count;
+  if (pass == Pass::forward) return queries * problem.values();
+  const std::int64_t keys = problem.sequences * count(tile.keys) * kv_heads(problem, tile.heads).count;
+  return queries * problem.head_dim + keys * (problem.head_dim + problem.values());
+}
+
+std::int64_t joined_elements(const Problem& problem, const RankList& list, Pass pass) {
+  std::int64_t sum = 0;
+  for (const Tile& tile : list.tiles) sum += tile.joins ? joined_elements(problem, tile, pass) : 0;
+  return sum;
+}
+
 std::int64_t buffer_bytes(const Problem& problem, const RankList& list) { return Buffers(problem, list).most_bytes(); }
 
 }  // namespace cairn::sequence

@@ -51,13 +51,13 @@ class OverlappedGrid2d {
     const std::int64_t self = share_.rank, previous = back(self, 0, 1), above = back(self, 1, 0);
     const TensorSet operands = query_operands(share_.pass);
     for (std::int32_t x = 0; x + 1 < columns(); ++x)
-      list_.calls.push_back(hop(mesh_.row_peers(self), during(x, k_row_lane),
-                                queries(back(self, 0, -1), back(self, 0, x), operands),
-                                queries(previous, back(previous, 0, x), operands)));
+      list_.calls.push_back(hop_around(mesh_.row_peers(self), during(x, k_row_lane),
+                                       queries(back(self, 0, -1), back(self, 0, x), operands),
+                                       queries(previous, back(previous, 0, x), operands)));
     for (std::int32_t y = 0; y + 1 < rows(); ++y)
-      list_.calls.push_back(hop(mesh_.column_peers(self), during(y + keys_begin_, k_column_lane),
-                                keys(back(self, -1, 0), back(self, y, 0), k_keys),
-                                keys(above, back(above, y, 0), k_keys)));
+      list_.calls.push_back(hop_around(mesh_.column_peers(self), during(y + keys_begin_, k_column_lane),
+                                       keys(back(self, -1, 0), back(self, y, 0), k_keys),
+                                       keys(above, back(above, y, 0), k_keys)));
   }
 
   // Pairs of blocks of which the later arrives now.

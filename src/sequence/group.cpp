@@ -51,13 +51,15 @@ GroupPass::Moving moving(const Problem& problem, const Call& call) {
           .begins = call.begins,
           .ends = call.ends,
           .lane = call.lane,
+          .around = call.around,
           .sent = bytes_sent(problem, call),
           .received = bytes_received(problem, call)};
 }
 
 GroupPass folded(const Scheme& scheme, const Problem& problem, const Grid& grid, Pass pass) {
   GroupPass result;
-  std::int64_t most_moved = -1, most_pairs = -1;
+  std::int64_t most_moved = -1;
+  std::pair<std::int64_t, std::int64_t> most_work{-1, 0};
   const Looked looked = looked_at(problem, grid);
   for (const std::int64_t rank : looked.ranks) {
     RankList list = scheme.list(problem, grid, pass, rank);
@@ -82,8 +84,8 @@ GroupPass folded(const Scheme& scheme, const Problem& problem, const Grid& grid,
       most_moved = std::max(sent, received);
       result.calls = std::move(calls);
     }
-    if (computed > most_pairs) {
-      most_pairs = computed;
+    if (const std::pair work(computed, joined_elements(problem, list, pass)); work > most_work) {
+      most_work = work;
       result.tiles = std::move(list.tiles);
     }
   }

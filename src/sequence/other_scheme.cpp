@@ -89,4 +89,12 @@ const OtherScheme& other_scheme(std::string_view name) {
   throw core::ConfigurationError("scheme", "unknown scheme '" + std::string(name) + "'", "known: " + known);
 }
 
+std::string other_use(std::string_view name) {
+  for (const OtherScheme& each : k_other_schemes)
+    if (each.name == name)
+      return "'" + std::string(name) + "' is for " + std::string(each.computes) +
+             ": it is no way to share fused softmax attention in training";
+  return {};
+}
+
 }  // namespace cairn::sequence

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/sequence/other_scheme.h"
 #include "cairn/sequence/scheme.h"
 #include "families.h"
 #include "head_split.h"
@@ -166,7 +167,8 @@ const Scheme& scheme(std::string_view name) {
   const auto found =
       std::find_if(k_schemes.begin(), k_schemes.end(), [&](const Scheme& each) { return each.name == name; });
   if (found != k_schemes.end()) return *found;
-  throw core::ConfigurationError("scheme", fmt::format("unknown sharing of attention '{}'", name),
+  const std::string use = other_use(name);
+  throw core::ConfigurationError("scheme", use.empty() ? fmt::format("unknown sharing of attention '{}'", name) : use,
                                  fmt::format("known: {}", fmt::join(scheme_names(), ", ")));
 }
 

@@ -48,8 +48,8 @@ class TokenRing {
                                 .tokens = owned_in_line(share_.problem, share_.grid, owner),
                                 .heads = share_.heads}};
     };
-    return hop({.count = ranks_}, during(step, k_query_lane), message(rank(1), rank(-step)),
-               message(rank(-1), rank(-step - 1)));
+    return hop_around({.count = ranks_}, during(step, k_query_lane), message(rank(1), rank(-step)),
+                      message(rank(-1), rank(-step - 1)));
   }
 
   Call return_results(std::int32_t step) const {

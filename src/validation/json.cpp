@@ -87,6 +87,11 @@ Json interval_score(const IntervalScore& score) {
           {"chance", score.chance}};
 }
 
+Json sharing(const SharingScore& score) {
+  return {{"scheme", score.scheme},        {"rows", score.rows},      {"mape", score.errors.mape},
+          {"median", score.errors.median}, {"max", score.errors.max}, {"bias", score.errors.bias}};
+}
+
 Json parts(const predict::Breakdown& breakdown) {
   const auto exposed = [&](program::Axis axis) {
     return core::to_seconds(breakdown.exposed[static_cast<std::size_t>(axis)]);
@@ -109,6 +114,7 @@ Json row(const ValidatedRow& row) {
           {"predicted_s", row.predicted_s},
           {"error", nullable<Json>(row.error)},
           {"time_s", parts(row.breakdown)},
+          {"attention_sharing", row.sharing.empty() ? Json(nullptr) : Json(row.sharing)},
           {"fits", row.fits},
           {"measured_bytes", nullable<Json>(row.measured_bytes)},
           {"predicted_bytes", row.predicted_bytes},
@@ -128,9 +134,12 @@ std::string json(const Report& report) {
   for (const ValidatedRow& each : report.rows) rows.push_back(row(each));
   Json intervals = Json::array();
   for (const IntervalScore& each : report.scores) intervals.push_back(interval_score(each));
+  Json shared = Json::array();
+  for (const SharingScore& each : report.sharing) shared.push_back(sharing(each));
   const Json document = {{"schema", "cairn.validate/1"},
                          {"families", std::move(families)},
                          {"intervals", std::move(intervals)},
+                         {"attention_sharing", std::move(shared)},
                          {"rows", std::move(rows)}};
   return core::json_text(document, k_indent) + "\n";
 }

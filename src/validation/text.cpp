@@ -130,6 +130,18 @@ void append_layouts(const Report& report, std::string& out) {
   if (any) out += k_layouts;
 }
 
+// Of runs whose ranks share sequences: by how they share their attention.
+void append_sharing(const Report& report, std::string& out) {
+  if (report.sharing.empty()) return;
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "\n{:33} {:>5} {:>8} {:>8} {:>8} {:>8}\n", "error where ranks share sequences", "runs", "mean",
+                 "median", "largest", "bias");
+  for (const SharingScore& score : report.sharing)
+    fmt::format_to(to, "{:33} {:>5} {:>8} {:>8} {:>8} {:>8}\n", score.scheme, score.rows, percent(score.errors.mape),
+                   percent(score.errors.median), percent(score.errors.max), percent(score.errors.bias, true));
+  out += "by the scheme that shares their attention (cp above 1), all families together; columns as above.\n";
+}
+
 void append_scores(const Report& report, std::string& out) {
   if (report.scores.empty()) return;
   auto to = std::back_inserter(out);
@@ -199,6 +211,7 @@ std::string text(const Report& report, const TextOptions& options) {
   append_families(report, out);
   append_judged(report, out);
   append_layouts(report, out);
+  append_sharing(report, out);
   append_scores(report, out);
   for (const FamilyResult& family : report.families)
     if (family.rows > 0 && static_cast<std::size_t>(family.rows) <= options.rows_up_to)

@@ -14,6 +14,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/experiment/experiment.h"
 #include "cairn/experiment/job.h"
+#include "cairn/sequence/scheme.h"
 #include "doubted.h"
 #include "judge.h"
 
@@ -166,6 +167,8 @@ ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, cons
   row.corrections = run.corrections;
   row.traits = job.traits();
   row.setting = row_setting(job, prediction);
+  if (const plan::Strategy& strategy = job.strategy(); strategy.context > 1 && strategy.attention.scheme != nullptr)
+    row.sharing = strategy.attention.scheme->name;
   row.question = question(run.experiment);
   if (run.time_s && run.status == Status::ok) {
     row.measured_s = run.time_s;
@@ -289,6 +292,7 @@ Report validate(const config::Loader& loader, const ValidateOptions& options) {
   for (const Source& source : chosen(std::move(tables.sources), options.names))
     validate_family(source, loader, options, report);
   judge(report);
+  report.sharing = sharing_scores(report.rows);
   return report;
 }
 

@@ -42,7 +42,9 @@ TEST_CASE("attention: requests that cannot be met name the field", "[attention]"
         "make up 8");
   wrong([](auto& request) { request.choice = {.scheme = "ring", .grid = {.head_ranks = 2}}; }, "ring has no grid",
         "it stands in 8");
+  wrong([](auto& request) { request.choice.grid.head_ranks = 3; }, "no scheme has a grid of 8 ranks", "make up 8");
   wrong([](auto& request) { request.choice.scheme = "rings"; }, "rings", "ring");
+  wrong([](auto& request) { request.choice.scheme = "tree-attention"; }, "'tree-attention' is for decoding", "zigzag");
   // All at once.
   const std::string several = refused([](auto& request) { request.heads = request.tokens = 0; });
   CHECK(contains(several, "request.heads"));

@@ -2,7 +2,9 @@
 #include "cairn/attention/comparison.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <string>
 
 #include "attention/small_request.h"
 #include "catch.h"
@@ -142,17 +144,33 @@ TEST_CASE("attention: tensor ranks take their share of the heads", "[attention]"
 }
 
 TEST_CASE("attention: communication falls with the root of the ranks in two dimensions", "[attention]") {
-  // Full mask, one sequence of fixed length: square grids of 16 and 64 ranks, 2 (sqrt(p) - 1) / p of Q, O, K, V each.
-  const auto received = [](std::int64_t nodes, std::int64_t side) {
-    attention::Request request = small_request(nodes);
+  // Full mask, one sequence of fixed length: on square grids 2 (sqrt(p) - 1) / p of Q, O, K, V each, log-sum-exp alike;
+  // around a ring 2 (p - 1) / p of K, V.
+  const auto received = [](const std::string& scheme, std::int64_t side) {
+    attention::Request request = small_request(side * side / 8);
+    request.tokens = 4096;
     request.mask = sequence::Mask::full;
-    const Comparison comparison = of_scheme(request, "attention2d");
-    const Way* way = on(comparison, side, side);
-    REQUIRE(way != nullptr);
-    return static_cast<double>(way->received.forward);
+    request.backward = false;
+    if (scheme == "attention2d") request.choice.grid.sides = sequence::Sides{.rows = side, .columns = side};
+    return static_cast<double>(of_scheme(request, scheme).best()->received.forward);
   };
-  // (7 / 64) / (3 / 16), log-sum-exp alike.
-  CHECK(received(8, 8) / received(2, 4) == Approx(7.0 / 64.0 * 16.0 / 3.0));
+  const double of_16 = received("attention2d", 4), of_64 = received("attention2d", 8),
+               of_256 = received("attention2d", 16), of_1024 = received("attention2d", 32);
+  CHECK(of_64 / of_16 == Approx(7.0 / 64.0 * 16.0 / 3.0));
+  CHECK(of_256 / of_64 == Approx(15.0 / 256.0 * 64.0 / 7.0));
+  CHECK(of_1024 / of_256 == Approx(31.0 / 1024.0 * 256.0 / 15.0));
+  // (sqrt(p) - 1) / p is p^-0.5 times 1 - 1 / sqrt(p), which rises with p: its local exponent is
+  // -0.5 + ln((1 - 1/sqrt(4 p)) / (1 - 1/sqrt(p))) / ln 4. From 16 to 64 ranks that is -0.5 + ln(7/6) / ln 4 = -0.389,
+  // no square root yet; from 64 on -0.450 and -0.476, and -0.463 over all of 64 to 1024.
+  const auto exponent = [](double more, double fewer, double times) {
+    return std::log(more / fewer) / std::log(times);
+  };
+  CHECK(exponent(of_64, of_16, 4) == Approx(-0.5 + std::log(7.0 / 6.0) / std::log(4.0)));
+  CHECK(exponent(of_256, of_64, 4) == Approx(-0.5).margin(0.05));
+  CHECK(exponent(of_1024, of_256, 4) == Approx(-0.5).margin(0.05));
+  CHECK(exponent(of_1024, of_64, 16) == Approx(-0.5).margin(0.05));
+  // A ring stays where it is: 1023 / 1024 against 63 / 64.
+  CHECK(received("ring", 32) / received("ring", 8) == Approx(1023.0 / 1024.0 * 64.0 / 63.0));
 }
 
 // In blocks of n d / p a ring receives 2 x 63 forward and 2 x 63 + 2 x 64 backward, a rank of 8 x 8 4 x 7 and 7 x 7: 126 / 28
@@ -176,4 +194,28 @@ TEST_CASE("attention: a square of 64 ranks receives a fraction of what a ring of
         Approx(4.50).epsilon(0.02));
   CHECK(both(ring) / both(square) == Approx(4.94).epsilon(0.02));
   CHECK(both(wide) / both(square) == Approx(6.55).epsilon(0.02));
+}
+
+// The same on a flat network: 64 nodes of one GPU, whose one adapter carries 100 MB/s without delay, so that kernels
+// hide behind messages and times are as bytes are.
+TEST_CASE("attention: on a slow flat network a square of 64 ranks takes a fraction of the time", "[attention]") {
+  const config::Loader loader = testing::shipped();
+  const hardware::Machine machine = hardware::load_machine(
+      loader, "dgx-h100",
+      {"nodes=64", "gpus_per_node=1", "inter.nics_per_node=1", "inter.bandwidth=100 MB/s", "inter.latency=0 us"});
+  attention::Request request{.accelerator = machine.accelerator.value,
+                             .network = machine.network,
+                             .calibration = cost::load_calibration(loader, "h100-sxm5-80gb"),
+                             .tokens = 65536,
+                             .heads = 32,
+                             .kv_heads = 32,
+                             .head_dim = 128,
+                             .mask = sequence::Mask::full};
+  request.choice.grid.sides = sequence::Sides{.rows = 8, .columns = 8};
+  const Way square = *of_scheme(request, "attention2d").best();
+  request.choice.grid = {};
+  const Way ring = only(of_scheme(request, "ring"));
+  CHECK(static_cast<double>(ring.time.forward) / static_cast<double>(square.time.forward) ==
+        Approx(4.50).epsilon(0.02));
+  CHECK(static_cast<double>(ring.total()) / static_cast<double>(square.total()) == Approx(4.94).epsilon(0.02));
 }

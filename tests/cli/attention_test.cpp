@@ -125,6 +125,8 @@ TEST_CASE("attention: what cannot be is refused with a remedy", "[attention]") {
     refused(with_command(long_sequence(std::move(more))), words);
   };
   refuses({"--scheme", "zig-zag"}, {"--scheme", "did you mean 'zigzag'?"});
+  refuses({"--scheme", "tree-attention"}, {"--scheme", "is for decoding", "--list"});
+  refuses({"--heads-split", "3"}, {"no scheme has a grid of 8 ranks with 3"});
   refuses({"--scheme", "attention2d", "--grid", "3x5"}, {"--scheme", "no grid of 8 ranks", "it stands in"});
   refuses({"--grid", "8"}, {"--grid", "8x8"});
   refuses({"--tp", "3"}, {"--tp", "divisor"});

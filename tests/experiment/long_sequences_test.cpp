@@ -6,6 +6,7 @@
 #include "cairn/sequence/scheme.h"
 #include "catch.h"
 #include "experiment/first_error.h"
+#include "support/complaints.h"
 #include "support/shipped.h"
 #include "support/small_experiment.h"
 
@@ -70,6 +71,16 @@ TEST_CASE("what was left open is said, and runs again as it is") {
   CHECK(written.strategy.attention->scheme == "usp");
   CHECK(written.strategy.attention->heads == 8);
   CHECK(experiment::Job(shared({}), shipped()).strategy().attention.scheme->name == "megatron-p2p");
+}
+
+TEST_CASE("schemes that share something else than attention in training say what they are for") {
+  for (const char* form : {"strategy.attention=tree-attention", "strategy.attention={scheme: tree-attention}"}) {
+    const std::string said = test::complaints([&] { shared({form}); });
+    CHECK_THAT(said, Contains("strategy.attention"));
+    CHECK_THAT(said, Contains("'tree-attention' is for decoding"));
+    CHECK_THAT(said, Contains("zigzag"));
+  }
+  CHECK_THAT(test::complaints([] { shared({"strategy.attention=oak-attention"}); }), Contains("unknown value"));
 }
 
 TEST_CASE("sequences that cannot be shared so are refused by name") {

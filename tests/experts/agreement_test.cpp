@@ -1,9 +1,13 @@
 // Random mixtures under random plans: both evaluators agree in every picosecond, memory returns to where it began, and
 // nothing is lost on the way.
+#include <map>
+#include <string_view>
+
 #include "cairn/predict/account/breakdown.h"
 #include "cairn/predict/account/memory.h"
 #include "cairn/predict/evaluate/analytic.h"
 #include "cairn/predict/evaluate/event.h"
+#include "cairn/sequence/scheme.h"
 #include "catch.h"
 #include "experts/mixtures.h"
 #include "support/asked.h"
@@ -17,9 +21,11 @@ using namespace cairn::testing;
 namespace {
 
 struct Case {
-  // `two_copies`: stages in both directions, each part of the model on two of them.
-  explicit Case(std::uint64_t seed, bool two_copies = false)
-      : random(seed),
+  // `two_copies`: stages in both directions, each part of the model on two of them. `shares`: ranks share sequences
+  // where heads allow it, not only now and then.
+  explicit Case(std::uint64_t seed, bool two_copies = false, bool shares = false)
+      : shared(shares),
+        random(seed),
         config(random_mixture(random, build)),
         model(models::build_transformer(config, build)),
         lowering(random_lowering(random, model, coin(random) ? 4 : 0, k_mixture_sequence)),
@@ -34,6 +40,7 @@ struct Case {
     s.micro_batch = build.parts;
     s.data = std::int64_t{1} << random.below(4);
     random_context(random, s, attention_of(config));
+    for (int tried = 0; shared && s.context == 1 && tried < 8; ++tried) random_context(random, s, attention_of(config));
     random_experts(random, s);
     s.bilevel_experts = config.moe->dispatcher == models::Dispatcher::smile;
     s.expert_domains = 0;
@@ -51,6 +58,7 @@ struct Case {
     return s;
   }
 
+  bool shared;
   core::Random random;
   models::BuildOptions build;
   models::TransformerConfig config;
@@ -83,6 +91,31 @@ TEST_CASE("Both evaluators agree on random mixtures of experts") {
     REQUIRE(unfolded.actors == c.program.mesh.ranks());
     REQUIRE(unfolded.makespan.time == expected.time);
   }
+}
+
+TEST_CASE("Both evaluators agree where ranks share sequences, by every scheme") {
+  const std::uint64_t enough = test::asked("CAIRN_PLANS", 2000);
+  std::map<std::string_view, std::int64_t> by_scheme;
+  std::uint64_t met = 0, eager = 0;
+  for (std::uint64_t seed = 1; met < enough && seed <= 4 * enough; ++seed) {
+    Case c(seed, false, true);
+    if (c.strategy.context == 1) continue;
+    const std::string_view scheme = c.strategy.attention.scheme->name;
+    INFO("seed " << seed << ", tp " << c.strategy.tensor << ", cp " << c.strategy.context << " " << scheme << " on "
+                 << sequence::text(c.strategy.attention.grid) << ", dp " << c.strategy.data << ", pp "
+                 << c.strategy.pipeline);
+    const predict::Makespan expected = predict::Analytic(c.prices).makespan(c.program);
+    const predict::Makespan event = predict::simulate(c.program, c.prices).makespan;
+    REQUIRE(event.time == expected.time);
+    REQUIRE(event.last_stage == expected.last_stage);
+    ++met;
+    ++by_scheme[scheme];
+    eager += c.lowering.behaviour().eager_joins ? 1 : 0;
+  }
+  CHECK(met >= enough);
+  CHECK(by_scheme.size() == sequence::schemes().size());
+  CHECK(eager > met / 4);
+  CHECK(eager < met - met / 4);
 }
 
 TEST_CASE("Experts on two stages in both directions: every rank on its own takes the same step") {

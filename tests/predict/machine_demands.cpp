@@ -149,6 +149,17 @@ TEST_CASE("Cards under two PCIe switches share what leads out of their switch", 
   const program::Transfer all = over(program::Collective::all_gather, 8, 1, 16e6);
   CHECK(cards.share("intra in", all) == Approx(14.0 / 25));
   CHECK(cards.share("intra switch in", all) == Approx(2.0 / 25));
+  // Around a ring of all eight one card of four sends out of its switch: 8 MB in 1 ms are 8 GB/s of the 25, a quarter of
+  // it for each. Of two rings two do.
+  const auto around = [](std::int64_t size, std::int64_t stride) {
+    return program::Transfer{.collective = program::Collective::send,
+                             .group = {.size = 2, .stride = stride * (size - 1)},
+                             .bytes = 8e6,
+                             .ring = size};
+  };
+  CHECK(cards.share("intra switch out", around(8, 1)) == Approx(8.0 / 25 / 4));
+  CHECK(cards.share("intra switch out", around(4, 2)) == Approx(8.0 / 25 / 2));
+  CHECK(cards.share("intra switch out", around(4, 1)) == 0.0);
   // Under one switch nothing leaves it.
   CHECK(cards.share("intra switch in", over(program::Collective::all_gather, 4, 1, 16e6)) == 0.0);
   // Copies to the host share its link among the four: 5 GB/s of 25.

@@ -1,5 +1,6 @@
 // Transfers on shipped clusters priced by hand: which links a group of ranks passes, and at which share of them.
 #include <string_view>
+#include <utility>
 
 #include "cairn/config/loader.h"
 #include "cairn/config/read.h"
@@ -33,6 +34,16 @@ class Priced {
 
   double microseconds(program::Collective collective, std::int64_t size, std::int64_t stride, double bytes = k_tensor) {
     return 1e6 * pricer_.transfer_time(transfer(collective, size, stride, bytes)).total_s;
+  }
+  // A message from every rank of a ring to the next: the longest way is that from its last rank to its first.
+  static program::Transfer around(std::int64_t size, std::int64_t stride, double bytes = k_tensor) {
+    return {.collective = program::Collective::send,
+            .group = {.size = 2, .stride = stride * (size - 1)},
+            .bytes = bytes,
+            .ring = size};
+  }
+  double microseconds_around(std::int64_t size, std::int64_t stride) {
+    return 1e6 * pricer_.transfer_time(around(size, stride)).total_s;
   }
   CostPricer& pricer() { return pricer_; }
   static program::Transfer transfer(program::Collective collective, std::int64_t size, std::int64_t stride,
@@ -76,6 +87,49 @@ TEST_CASE("eight cards under two PCIe switches", "[predict][routes]") {
     const program::Transfer pair = Priced::transfer(Collective::all_reduce, 2, stride, k_tensor);
     CHECK(server.pricer().transfer_time(pair).total_s >= server.pricer().transfer_floor_s(pair));
   }
+}
+
+TEST_CASE("rings over eight cards under two PCIe switches leave a switch once each", "[predict][routes]") {
+  // Links of 25 GB/s at 0.8, 1.9 us; a switch has one such link to the root complex. In one ring of eight the rank 3 alone
+  // sends out of the first switch, and rank 7 into it: 100 MB at 20 GB/s. In two rings of four, 0 2 4 6 and 1 3 5 7, ranks
+  // 2 and 3 do, at 10 GB/s each. Four pairs 0 4, 1 5, 2 6, 3 7 all do, at 5 GB/s; pairs 0 1, 2 3, ... stay inside, and so
+  // do rings of the four under a switch and pairs 0 2, 1 3.
+  Priced server("{file: pcie-8x-l20}", "l20-48gb");
+  CHECK(server.microseconds_around(8, 1) == Approx(5000 + 1.9));
+  CHECK(server.microseconds_around(4, 2) == Approx(10000 + 1.9));
+  CHECK(server.microseconds_around(2, 4) == Approx(20000 + 1.9));
+  CHECK(server.microseconds_around(2, 1) == Approx(5000 + 1.9));
+  CHECK(server.microseconds_around(4, 1) == Approx(5000 + 1.9));
+  CHECK(server.microseconds_around(2, 2) == Approx(5000 + 1.9));
+  // A link between sockets of half the width: 10 GB/s for the one message of a ring of eight, 5 GB/s for each of two.
+  Priced sockets("{file: pcie-8x-l20, intra: {uplink: 12.5 GB/s}}", "l20-48gb");
+  CHECK(sockets.microseconds_around(8, 1) == Approx(10000 + 1.9));
+  CHECK(sockets.microseconds_around(4, 2) == Approx(20000 + 1.9));
+  // A message between stages is none of a ring: all cards under a switch send as far.
+  CHECK(server.microseconds(Collective::send, 2, 4) == Approx(20000 + 1.9));
+  for (const auto& [size, stride] : {std::pair{8, 1}, std::pair{4, 2}, std::pair{2, 4}, std::pair{2, 1}})
+    CHECK(server.pricer().transfer_time(Priced::around(size, stride)).total_s >=
+          server.pricer().transfer_floor_s(Priced::around(size, stride)));
+}
+
+TEST_CASE("rings over nodes whose accelerators share adapters", "[predict][routes]") {
+  // Two nodes of eight with two adapters of 50 GB/s, 0.92 of which is reached; 5 us and 8 us of software. Around all 16
+  // ranks one message leaves each node, through one adapter: 46 GB/s. Of four rings (stride 4) four leave it: 2 x 50/4
+  // GB/s each. Eight rings of a rank from each node (stride 8): 2 x 50/8, as all messages between stages.
+  const std::string cluster =
+      "{file: dgx-h100, nodes: 2, inter: {nics_per_node: 2, bandwidth: 50 GB/s, latency: 5 us}}";
+  Priced few(cluster, "h100-sxm5-80gb");
+  CHECK(few.microseconds_around(16, 1) == Approx(100e6 / 46e3 + 13.0));
+  CHECK(few.microseconds_around(4, 4) == Approx(100e6 / (0.92 * 25e3) + 13.0));
+  CHECK(few.microseconds_around(2, 8) == Approx(100e6 / (0.92 * 12.5e3) + 13.0));
+  CHECK(few.microseconds(Collective::send, 2, 8) == Approx(100e6 / (0.92 * 12.5e3) + 13.0));
+  for (const auto& [size, stride] : {std::pair{16, 1}, std::pair{4, 4}, std::pair{2, 8}})
+    CHECK(few.pricer().transfer_time(Priced::around(size, stride)).total_s >=
+          few.pricer().transfer_floor_s(Priced::around(size, stride)));
+  // An adapter for each accelerator: one message has one, however few leave the node.
+  Priced each("{file: dgx-h100, nodes: 2}", "h100-sxm5-80gb");
+  for (const auto& [size, stride] : {std::pair{16, 1}, std::pair{4, 4}, std::pair{2, 8}})
+    CHECK(each.microseconds_around(size, stride) == Approx(each.microseconds(Collective::send, 2, 8)));
 }
 
 TEST_CASE("one rank in each of two NVLink domains", "[predict][routes]") {

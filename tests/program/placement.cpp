@@ -1,5 +1,7 @@
 #include "cairn/program/placement.h"
 
+#include <algorithm>
+
 #include "cairn/collective/folds.h"
 #include "cairn/program/program.h"
 #include "catch.h"
@@ -21,6 +23,49 @@ constexpr Placement k_sums{Kind::partial, 0, ir::Monoid::sum};
 constexpr Placement k_maxima{Kind::partial, 0, ir::Monoid::max};
 
 }  // namespace
+
+// Eight ranks in units of four. One ring: 3 -> 4 and 7 -> 0. Two rings of four, at stride 2: 2 -> 4, 3 -> 5, and 6 -> 0,
+// 7 -> 1. Pairs at stride 4: every rank leaves its unit. Pairs at stride 1, and rings of four in a row, stay in one.
+TEST_CASE("messages around rings that leave a unit at once") {
+  const auto out = [](std::int64_t size, std::int64_t stride, std::int64_t unit) {
+    return program::Group{.size = size, .stride = stride}.hops_out(unit);
+  };
+  CHECK(out(8, 1, 4) == 1);
+  CHECK(out(4, 2, 4) == 2);
+  CHECK(out(2, 4, 4) == 4);
+  CHECK(out(2, 1, 4) == 0);
+  CHECK(out(2, 2, 4) == 0);
+  CHECK(out(4, 1, 4) == 0);
+  CHECK(out(4, 4, 4) == 4);
+  CHECK(out(4, 8, 4) == 4);
+  // Three ranks in a ring, units of four: 4 5 6 7 has 5 -> 3 and 7 -> 8.
+  CHECK(out(3, 1, 4) == 2);
+  CHECK(out(1, 1, 4) == 0);
+}
+
+TEST_CASE("messages around rings that leave a unit: as many as are counted, or more where blocks straddle units") {
+  for (std::int64_t size = 2; size <= 9; ++size)
+    for (std::int64_t stride = 1; stride <= 6; ++stride)
+      for (std::int64_t unit = 1; unit <= 12; ++unit) {
+        const std::int64_t block = size * stride;
+        std::int64_t most = 0;
+        for (std::int64_t first = 0; first < block * unit; first += unit) {
+          std::int64_t left = 0;
+          for (std::int64_t rank = first; rank < first + unit; ++rank) {
+            const bool last = rank % block >= block - stride;
+            const std::int64_t next = last ? rank - (block - stride) : rank + stride;
+            left += next < first || next >= first + unit ? 1 : 0;
+          }
+          most = std::max(most, left);
+        }
+        INFO("rings of " << size << " at stride " << stride << ", units of " << unit);
+        const std::int64_t stated = program::Group{.size = size, .stride = stride}.hops_out(unit);
+        const bool even = block % unit == 0 || unit % block == 0;
+        if (even) REQUIRE(stated == most);
+        REQUIRE(stated >= most);
+        REQUIRE(stated <= 2 * most);
+      }
+}
 
 TEST_CASE("Redistribution table") {
   REQUIRE(program::redistribute(k_whole, k_whole) == Collective::none);

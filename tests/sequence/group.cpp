@@ -14,12 +14,16 @@ namespace {
 void require_most_of_any_rank(const test::Case& each) {
   INFO(each);
   for (const Pass pass : {Pass::forward, Pass::backward}) {
+    std::int64_t most_joined = 0;
     std::int64_t most_pairs = 0, most_bytes = 0, most_sent = 0, most_received = 0, most_held = 0;
     std::int32_t stages = 0;
     for (std::int64_t rank = 0; rank < each.grid.ranks(); ++rank) {
       const RankList list = each.scheme->list(each.problem, each.grid, pass, rank);
       const std::int64_t sent = bytes_sent(each.problem, list), received = bytes_received(each.problem, list);
-      most_pairs = std::max(most_pairs, pairs(each.problem, list));
+      const std::int64_t computed = pairs(each.problem, list);
+      if (computed > most_pairs) most_joined = 0;
+      most_pairs = std::max(most_pairs, computed);
+      if (computed == most_pairs) most_joined = std::max(most_joined, joined_elements(each.problem, list, pass));
       most_bytes = std::max({most_bytes, sent, received});
       most_sent = std::max(most_sent, sent);
       most_received = std::max(most_received, received);
@@ -37,12 +41,38 @@ void require_most_of_any_rank(const test::Case& each) {
     REQUIRE(group->received == most_received);
     REQUIRE(group->buffer_bytes == most_held);
     REQUIRE(pairs(each.problem, {.tiles = group->tiles}) == most_pairs);
+    if (each.grid.ranks() <= 16) REQUIRE(joined_elements(each.problem, {.tiles = group->tiles}, pass) == most_joined);
     REQUIRE(std::max(sent, received) == most_bytes);
     REQUIRE(group->stages == stages);
   }
 }
 
 }  // namespace
+
+// Ranks that pass blocks on are priced as rings; a message that goes further, or elsewhere, must not say that it does.
+TEST_CASE("calls around a ring go from each peer to the next") {
+  std::int64_t around = 0, others = 0;
+  for (const test::Case& each : test::all_cases())
+    for (const Pass pass : {Pass::forward, Pass::backward})
+      for (std::int64_t rank = 0; rank < each.grid.ranks(); ++rank)
+        for (const Call& call : each.scheme->list(each.problem, each.grid, pass, rank).calls) {
+          if (!call.around) {
+            others += call.collective == cairn::collective::Collective::send ? 1 : 0;
+            continue;
+          }
+          const Peers& peers = call.peers;
+          const std::int64_t index = (rank - peers.first) / peers.stride;
+          const auto place = [&](std::int64_t at) {
+            return peers.first + (at + peers.count) % peers.count * peers.stride;
+          };
+          REQUIRE(call.collective == cairn::collective::Collective::send);
+          for (const Message& message : call.sends) REQUIRE(message.peer == place(index + 1));
+          for (const Message& message : call.receives) REQUIRE(message.peer == place(index - 1));
+          ++around;
+        }
+  REQUIRE(around > 1000);
+  REQUIRE(others > 0);
+}
 
 TEST_CASE("no rank computes more pairs or moves more bytes than the list that stands for all") {
   for (const test::Case& each : test::all_cases())

@@ -81,6 +81,7 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.divides_gradients = coin(later);
   behaviour.keeps_gathered_inputs = coin(later);
   behaviour.issues_per_peer_across = coin(later);
+  behaviour.eager_joins = coin(later);
   return behaviour;
 }
 

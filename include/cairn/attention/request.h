@@ -38,6 +38,7 @@ struct Request {
   sequence::Mask mask = sequence::Mask::causal;
   bool backward = true;
   bool fp32_gradients = false;    // dQ, dK and dV travel in fp32; else in 16 bits
+  bool eager_joins = false;       // tiles are joined by one kernel for each operation (plan::FrameworkBehaviour)
   std::int64_t tensor_ranks = 1;  // that split heads for a whole layer
   models::AttentionKernel kernel = models::AttentionKernel::flash2;
   Choice choice = {};

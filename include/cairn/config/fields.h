@@ -121,6 +121,8 @@ struct KindAccess {
   std::function<void(std::size_t, Fields&)> visit;
 };
 
+using WhyNot = std::function<std::string(std::string_view)>;
+
 // What one key (or list item) may hold.
 class Value {
  public:
@@ -142,6 +144,10 @@ class Value {
   void choice(E& x, const Choices<std::type_identity_t<E>>& choices);
   // A text that must be one of `names`.
   void name(std::string& x, const std::vector<std::string>& names) { visit_name(x, names); }
+  // Likewise, where some other texts are known, but not for this: `why_not` says why, nothing of all the rest.
+  void name(std::string& x, const std::vector<std::string>& names, const WhyNot& why_not) {
+    visit_name_or(x, names, why_not);
+  }
   // A map described by describe(Fields&, T&).
   template <class T>
   void object(T& x) {
@@ -188,6 +194,9 @@ class Value {
   virtual void visit_quantity(double& x, Dimension dimension, const NumberRule& rule) = 0;
   virtual void visit_choice(std::size_t& index, const std::vector<std::string_view>& names) = 0;
   virtual void visit_name(std::string& x, const std::vector<std::string>& names) = 0;
+  virtual void visit_name_or(std::string& x, const std::vector<std::string>& names, const WhyNot& /*why_not*/) {
+    visit_name(x, names);
+  }
   virtual void visit_object(const std::function<void(Fields&)>& description) = 0;
   virtual void visit_list(const ListAccess& access, const ListRule& rule) = 0;
   virtual void visit_map(const MapAccess& access) = 0;
@@ -232,6 +241,10 @@ class Fields {
   template <class T>
   void name(std::string_view key, T& x, const std::vector<std::string>& names, Rule rule = {}) {
     member(key, x, rule, [&names](Value& v, std::string& y) { v.name(y, names); });
+  }
+  template <class T>
+  void name(std::string_view key, T& x, const std::vector<std::string>& names, const WhyNot& why_not, Rule rule) {
+    member(key, x, rule, [&](Value& v, std::string& y) { v.name(y, names, why_not); });
   }
   // A map: describe(Fields&, T&).
   template <class T>

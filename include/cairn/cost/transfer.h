@@ -20,8 +20,9 @@
 // Under several PCIe switches, r of the n ranks under each, what leaves a switch shares its one link to the root
 // complex:
 //   bandwidth term = max(that of the domain, b / (efficiency U)), b = the bytes across per rank below with m = n/r and
-//   this r, U = the rank's share of the link, all accelerators under the switch taken to send at once. Every protocol
-//   has this term: the fastest is found with it.
+//   this r, U = the rank's share of the link, all accelerators under the switch taken to send at once, but around a ring
+//   those alone whose next rank lies outside (program::Group::hops_out). Every protocol has this term: the fastest is
+//   found with it.
 //
 // Across m domains with r ranks in each, n = m r: inside and across are pipelined, so latencies add and the slower rate
 // rules.
@@ -107,7 +108,9 @@ struct TransferLinks {
   LinkLevel intra{};      // within a domain
   LinkLevel inter{};      // between domains: the rank's share of its node's network links
   double adapters = 1.0;  // network links of a node for each of its ranks
-  double uplink = 0.0;    // the rank's share of its PCIe switch's link to the root complex [B/s]; 0: one switch
+  // The rank's share of its PCIe switch's link to the root complex [B/s]; 0: one switch. Of a message around a ring that
+  // of the ranks that send out of the switch at once.
+  double uplink = 0.0;
 };
 
 struct ProtocolLine {

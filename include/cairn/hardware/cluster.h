@@ -14,6 +14,7 @@
 //   domain          accelerators within one domain of the level = product of the sizes up to it
 //   unit_bandwidth  what one unit of the level below can send = NICs per unit x bandwidth
 //   gpu_bandwidth   one accelerator's share when all its unit sends = unit_bandwidth / accelerators in the unit
+//   rate_of(k)      one's share when only k of its unit send: unit_bandwidth / k, but no more than one NIC carries
 //   latency         one way, endpoint to endpoint, of a zero-byte send: as given, or hop_latency x links of the longest
 //                   minimal route
 //   uplink_share    where accelerators are spread over several switches (a PCIe tree): one's share of its switch's own
@@ -26,6 +27,7 @@
 // Files: configs/clusters/<name>.yaml.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -119,9 +121,13 @@ struct NetworkLevel {
   core::BytesPerSecond uplink = {};  // of one of several switches, per direction
 
   std::int64_t switch_domain() const { return domain / switches; }  // accelerators under one switch
-  core::BytesPerSecond uplink_share() const { return uplink / static_cast<double>(switch_domain()); }
+  core::BytesPerSecond uplink_share(std::int64_t senders) const { return uplink / static_cast<double>(senders); }
+  core::BytesPerSecond uplink_share() const { return uplink_share(switch_domain()); }
   core::BytesPerSecond unit_bandwidth() const { return nic_bandwidth * static_cast<double>(nics); }
   core::BytesPerSecond gpu_bandwidth() const { return unit_bandwidth() / static_cast<double>(unit); }
+  core::BytesPerSecond rate_of(std::int64_t senders) const {
+    return std::min(unit_bandwidth() / static_cast<double>(senders), std::max(nic_bandwidth, gpu_bandwidth()));
+  }
 };
 
 struct Network {

@@ -58,6 +58,9 @@ struct FrameworkBehaviour {
   // Recomputation operator by operator keeps the result of every product that it does not run again, whether the
   // backward pass reads it or not: a cache filled as operators run knows no readers.
   bool keeps_unread_products = false;
+  // Ranks that share a sequence join the tiles of their attention by one kernel for each operation, else by one for each
+  // tile (src/plan/layer/attention_joins.h). As the other pointwise kernels: it follows from them.
+  bool eager_joins = false;
   // The last stage keeps the logits of this many past micro-batches, unused, until newer ones overwrite them.
   std::int64_t held_results = 0;
   friend bool operator==(const FrameworkBehaviour&, const FrameworkBehaviour&) = default;

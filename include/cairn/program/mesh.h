@@ -48,6 +48,13 @@ struct Group {
   // The least L such that one aligned block of ranks [k L, (k + 1) L) holds the whole group. Exact where the strides of
   // the axes divide each other.
   std::int64_t extent() const;
+  // Messages that leave one unit of `unit` consecutive ranks at once where each rank sends to the next of its group, the
+  // last to the first, in this group and in all that lie like it, of n ranks at stride s in one row:
+  //   0             whole rings fill the unit:  unit = k n s
+  //   min(s, unit)  the ring passes k units, each of which every ring leaves once:  n s = k unit
+  //   min(2 s, unit) at most: the unit holds the end of one block of rings and the beginning of the next
+  // As many come in.
+  std::int64_t hops_out(std::int64_t unit) const;
   friend bool operator==(const Group&, const Group&) = default;
 };
 

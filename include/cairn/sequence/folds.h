@@ -14,6 +14,10 @@ std::int64_t bytes_sent(const Problem& problem, const Call& call);
 std::int64_t bytes_received(const Problem& problem, const Call& call);
 // Pairs of queries and keys under the mask, of all sequences and heads.
 std::int64_t pairs(const Problem& problem, const RankList& list);
+// Elements of results that a tile leaves, of all sequences: of O of its queries, or of dQ of these and of dK, dV of its
+// keys. Of a list those that are joined to parts which earlier tiles left (Tile::joins).
+std::int64_t joined_elements(const Problem& problem, const Tile& tile, Pass pass);
+std::int64_t joined_elements(const Problem& problem, const RankList& list, Pass pass);
 // Most bytes of received operands and of travelling parts that a rank holds at once, beside what it owns, each as large
 // as it is sent [B]. Each tensor of a message is held
 //   as an operand   from the begin of the call that brings it to the end of the last stage whose tiles read it, or of

@@ -23,14 +23,17 @@ namespace cairn::sequence {
 //   2-d                  Ranks off the diagonal (mesh.h) hold the keys that moved. Where some rank lies off it,
 //                        (0, c - 1) does.
 //
-// Tiles and calls stand for all ranks: at every stage these wait for one another's messages, so they are the tiles of the
-// rank that computes most pairs and the calls of the rank that moves most bytes.
+// Tiles and calls stand for all ranks: at every stage these wait for one another's messages, so they are the tiles of
+// the rank that computes most pairs, of equal ones that joins most of what tiles leave, and the calls of the rank that
+// moves most bytes. Zigzag, causal: a tile of all queries and half of the keys has as many pairs as one of half of the
+// queries and all keys, but forward twice as much to join. The last rank's are all of that kind.
 struct GroupPass {
   // A call by what it moves.
   struct Moving {
     collective::Collective collective = collective::Collective::send;
     Peers peers = {};
     std::int32_t begins = 0, ends = 0, lane = 0;
+    bool around = false;
     std::int64_t sent = 0, received = 0;  // [B]
   };
 

@@ -82,6 +82,7 @@ struct Call {
   std::int32_t begins = 0;  // with this stage
   std::int32_t ends = 0;    // before the stage behind this one begins
   std::int32_t lane = 0;    // calls of one lane run one after the other
+  bool around = false;      // send: each of the peers to the next, the last to the first
   Messages sends = {};
   Messages receives = {};
 };

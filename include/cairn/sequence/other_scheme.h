@@ -24,5 +24,8 @@ struct OtherScheme {
 std::span<const OtherScheme> other_schemes();
 // Throws core::ConfigurationError for an unknown name.
 const OtherScheme& other_scheme(std::string_view name);
+// What the scheme of that name is for, as the reason why training does not share softmax attention by it; empty where
+// there is none.
+std::string other_use(std::string_view name);
 
 }  // namespace cairn::sequence

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,7 @@ struct ValidatedRow {
   std::vector<std::string> warnings;
   experiment::RunTraits traits;  // by which its family of intervals is known
   RowSetting setting;
+  std::string sharing = {};     // the scheme by which ranks share its sequences; empty: none do
   std::string question;         // its experiment without the strategy: what several layouts answer
   std::string doubt;            // why it is believed mis-stated; empty: it is not
   bool memory_doubted = false;  // whether its memory is, too
@@ -104,9 +106,19 @@ struct IntervalScore {
   double chance = 1.0;        // that a coverage of exactly 8 in 10 gives a share as far off or farther (binomial)
 };
 
+// Timed rows whose ranks share sequences by one scheme (strategy.attention), of all families.
+struct SharingScore {
+  std::string scheme;
+  std::int64_t rows = 0;
+  ErrorSummary errors = {};
+};
+// By scheme, in the order of the names; empty where no timed row has such ranks.
+std::vector<SharingScore> sharing_scores(std::span<const ValidatedRow> rows);
+
 struct Report {
   std::vector<FamilyResult> families;
   std::vector<ValidatedRow> rows;
+  std::vector<SharingScore> sharing;
   experiment::IntervalTable intervals;  // by these rows
   std::vector<IntervalScore> scores;    // of intervals left out: all runs, then by family
   bool passed() const;                  // no family failed its band

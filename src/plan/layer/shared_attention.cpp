@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "attention_joins.h"
 #include "cairn/core/assert.h"
 #include "cairn/core/diagnostics.h"
+#include "cairn/sequence/folds.h"
 #include "cairn/sequence/group.h"
 #include "cairn/sequence/scheme.h"
 
@@ -54,43 +56,6 @@ sequence::Problem problem_of(const RankLayer& layer, const ir::Operator& forward
   return problem;
 }
 
-// One pass over memory that joins a tile's result to the rank's part: reads it, reads and writes the part in fp32.
-class Joining {
- public:
-  Joining() {
-    const loopnest::Extent one = loopnest::Extent::of(1);
-    const auto add = [&](const char* name, numerics::Format format) {
-      ir::Tensor tensor;
-      tensor.name = name;
-      tensor.format = format;
-      tensor.dims.push_back({.name = "element", .extent = one});
-      return graph_.add_tensor(std::move(tensor));
-    };
-    const ir::TensorId made = add("made", numerics::Format::bf16);
-    const ir::TensorId part = add("part", numerics::Format::fp32);
-    ir::Operator op;
-    op.name = "attention.join";
-    op.kind = ir::Kind::pointwise;
-    const loopnest::DimId element = op.domain.add("element", one);
-    const loopnest::Projection all{loopnest::Affine::of(element)};
-    op.accesses.push_back({.tensor = made, .projection = all});
-    op.accesses.push_back({.tensor = part, .projection = all, .mode = ir::Mode::accumulate});
-    op.flops_per_point = 2.0;
-    graph_.add_operator(std::move(op));
-  }
-  ir::Shard over(std::int64_t elements) const {
-    return {.op = &graph_.op(0), .graph = &graph_, .box = {loopnest::Interval{0, elements}}};
-  }
-
- private:
-  ir::Graph graph_;
-};
-
-ir::Shard joining(std::int64_t elements) {
-  static const Joining once;
-  return once.over(elements);
-}
-
 }  // namespace
 
 std::optional<std::string> cannot_be_shared(const ir::Graph& graph, const ir::Operator& op) {
@@ -124,6 +89,8 @@ class SharedAttention::Run {
   Dependency write(const Dependencies& waits, Dependencies& under_way) {
     const sequence::GroupPass& list = *ranks_;
     const auto buffers = static_cast<double>(ranks_->buffer_bytes);
+    eager_ = pass_.options().behaviour.eager_joins &&
+             std::any_of(list.tiles.begin(), list.tiles.end(), [](const sequence::Tile& each) { return each.joins; });
     writer_.hold(Category::workspace, buffers);
     before_ = waits;
     before_.push_back(writer_.computed());
@@ -136,6 +103,7 @@ class SharedAttention::Run {
       bool computes = false;
       for (; call != list.calls.end() && call->begins == stage; ++call) start(*call, ready);
       for (; tile != list.tiles.end() && tile->stage == stage; ++tile, computes = true) compute(*tile, ready);
+      if (computes && tile == list.tiles.end()) narrow();
       if (computes) before_ = {writer_.computed()};
     }
     for (const Lane& lane : lanes_)
@@ -190,15 +158,18 @@ class SharedAttention::Run {
                                of(k_keys, kept.tokens, kept.heads) - of(k_keys, owned, sequence::all_heads(problem_)));
   }
 
-  // Every rank sends and receives alike. A message to the next rank of a ring is priced by the way from its last rank to
-  // its first, which is the longest.
+  // Every rank sends and receives alike. A message around a ring is priced by the way from its last rank to its first,
+  // which is the longest; others as if all ranks sent as far.
   Transfer transfer_of(const sequence::GroupPass::Moving& call) const {
     const auto moved = static_cast<double>(std::max(call.sent, call.received));
     Group ranks{.axis = Axis::context, .size = call.peers.count, .stride = group_.stride * call.peers.stride};
     if (call.collective == Collective::send) {
       ranks.stride *= ranks.size - 1;
       ranks.size = 2;
-      return {.collective = call.collective, .group = ranks, .bytes = moved};
+      return {.collective = call.collective,
+              .group = ranks,
+              .bytes = moved,
+              .ring = call.around ? call.peers.count : std::int64_t{0}};
     }
     const auto n = static_cast<double>(ranks.size);
     const double whole = call.collective == Collective::all_to_all ? moved * n * n / (n - 1.0) : moved * n / (n - 1.0);
@@ -208,7 +179,52 @@ class SharedAttention::Run {
   void compute(const sequence::Tile& tile, const Dependencies& ready) {
     const Step step{.kind = StepKind::compute, .stream = Stream::compute, .term = term_, .launches = 1};
     writer_.repeat(step, ir::Shard{.op = &op_, .graph = &pass_.graph(), .box = box_of(tile)}, ready);
-    if (tile.joins) writer_.repeat(step, joining(joined_elements(tile)), {});
+    if (tile.joins || eager_) join(tile);
+  }
+
+  void run(joins::Kernel kernel, std::int64_t elements) {
+    if (elements == 0) return;
+    const Step step{.kind = StepKind::compute, .stream = Stream::compute, .term = term_, .launches = 1};
+    writer_.repeat(step, joins::shard(kernel, elements), {});
+  }
+
+  // See attention_joins.h.
+  void join(const sequence::Tile& tile) {
+    using enum joins::Kernel;
+    const std::int64_t elements = sequence::joined_elements(problem_, tile, pass_kind_);
+    if (!eager_ || pass_kind_ == sequence::Pass::backward) {
+      if (!tile.joins) return;
+      run(whole, elements);
+      if (eager_) run(copy, put_back(tile));
+      return;
+    }
+    run(widen, elements);
+    if (!tile.joins) {
+      widened_ += elements;
+      return;
+    }
+    const std::int64_t rows = elements / problem_.values();
+    for (int i = 0; i < 3; ++i) run(difference, rows);
+    for (int i = 0; i < 2; ++i) run(scale, rows);
+    run(difference, elements);
+    run(scale, elements);
+    run(difference, elements);
+    run(copy, put_back(tile));
+  }
+
+  void narrow() { run(joins::Kernel::narrow, widened_); }
+
+  // Elements of the tensors of which a tile has made only some of a rank's rows.
+  std::int64_t put_back(const sequence::Tile& tile) const {
+    const std::int64_t tokens = problem_.tokens / pass_.options().context.sharing.grid.token_ranks();
+    const std::int64_t held = problem_.sequences * tokens;
+    const bool backward = pass_kind_ == sequence::Pass::backward;
+    std::int64_t elements = 0;
+    if (sequence::count(tile.queries) < tokens)
+      elements += held * tile.heads.count * (backward ? problem_.head_dim : problem_.values());
+    if (backward && sequence::count(tile.keys) < tokens)
+      elements += held * sequence::kv_heads(problem_, tile.heads).count * (problem_.head_dim + problem_.values());
+    return elements;
   }
 
   // Places of queries and keys in memory, moved so that the operator's mask is that of the tile's positions.
@@ -227,14 +243,6 @@ class SharedAttention::Run {
     return box;
   }
 
-  std::int64_t joined_elements(const sequence::Tile& tile) const {
-    const std::int64_t queries = problem_.sequences * sequence::count(tile.queries) * tile.heads.count;
-    if (pass_kind_ == sequence::Pass::forward) return queries * problem_.values();
-    const std::int64_t keys =
-        problem_.sequences * sequence::count(tile.keys) * sequence::kv_heads(problem_, tile.heads).count;
-    return queries * problem_.head_dim + keys * (problem_.head_dim + problem_.values());
-  }
-
   const LayerPass& pass_;
   StepWriter& writer_;
   const ir::Operator& op_;
@@ -246,7 +254,9 @@ class SharedAttention::Run {
   const int kv_heads_ = op_.domain.find("kv_heads"), group_dim_ = op_.domain.find("group");
   const sequence::Pass pass_kind_;
   std::shared_ptr<const sequence::GroupPass> ranks_;
-  Dependencies before_;  // the stage before has computed
+  Dependencies before_;       // the stage before has computed
+  bool eager_ = false;        // an operation a kernel, and tiles are joined at all
+  std::int64_t widened_ = 0;  // elements of tiles that were the first of their rows
   std::array<Lane, k_lanes.size()> lanes_;
 };
 

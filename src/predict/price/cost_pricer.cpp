@@ -23,6 +23,10 @@ double counted_bytes(const program::Transfer& transfer) {
   return collective::buffer_bytes(transfer.collective, transfer.group.size, transfer.bytes);
 }
 
+std::int64_t leaving_at_once(const program::Group& ring, std::int64_t unit) {
+  return std::max<std::int64_t>(1, ring.hops_out(unit));
+}
+
 template <class Of>
 double summed(const program::OnProcessor& work, Of of) {
   double sum = 0.0;
@@ -94,18 +98,20 @@ Price CostPricer::shard(const ir::Shard& shard) {
   return {.duration = core::to_picoseconds(total_s), .launch = core::to_picoseconds(time.launch_s)};
 }
 
-void CostPricer::connect(const program::Group& group, Route& route) const {
+void CostPricer::connect(const program::Group& group, const program::Group* around, Route& route) const {
   const auto seconds = [](core::Seconds time) { return time / core::k_second; };
+  const auto senders = [&](std::int64_t unit) { return around == nullptr ? unit : leaving_at_once(*around, unit); };
   cost::TransferLinks& links = route.links;
   if (const hardware::NetworkLevel* own = network_.domain_level()) {
     links.intra = {.bandwidth = own->gpu_bandwidth().base(), .latency = seconds(own->latency)};
-    if (own->switches > 1) links.uplink = own->uplink_share().base();
+    if (own->switches > 1) links.uplink = own->uplink_share(senders(own->switch_domain())).base();
   }
   // Beyond the domain: through every level up to the one that joins the whole group, at the rate of the slowest.
-  const std::int64_t extent = group.extent();
+  const std::int64_t extent = (around == nullptr ? group : *around).extent();
   for (const hardware::NetworkLevel& level : network_.beyond()) {
-    double rate = level.gpu_bandwidth().base() / level.oversubscription;
-    if (level.switches > 1 && extent > level.switch_domain()) rate = std::min(rate, level.uplink_share().base());
+    double rate = level.rate_of(senders(level.unit)).base() / level.oversubscription;
+    if (level.switches > 1 && extent > level.switch_domain())
+      rate = std::min(rate, level.uplink_share(senders(level.switch_domain())).base());
     links.inter.bandwidth = links.inter.bandwidth > 0.0 ? std::min(links.inter.bandwidth, rate) : rate;
     links.inter.latency = seconds(level.latency);
     links.adapters = static_cast<double>(level.nics) / static_cast<double>(level.unit);
@@ -114,8 +120,8 @@ void CostPricer::connect(const program::Group& group, Route& route) const {
   }
 }
 
-const CostPricer::Route& CostPricer::route(const program::Group& group) {
-  const auto [slot, fresh] = routes_.try_emplace({group.size, group.stride, group.rows, group.apart});
+const CostPricer::Route& CostPricer::route(const program::Group& group, std::int64_t ring) {
+  const auto [slot, fresh] = routes_.try_emplace({group.size, group.stride, group.rows, group.apart, ring});
   Route& route = slot->second;
   if (!fresh) return route;
   // A group that straddles domains unevenly is priced by its fullest domain.
@@ -123,8 +129,14 @@ const CostPricer::Route& CostPricer::route(const program::Group& group) {
   route.binding = {.size = group.size, .ranks_per_domain = inside};
   if (const hardware::NetworkLevel* own = network_.domain_level(); own != nullptr && own->switches > 1)
     route.binding.ranks_per_switch = group.members(own->switch_domain());
-  connect(group, route);
-  route.within_node = network_.gpus_per_node % group.extent() == 0;
+  if (ring > 0) {
+    const program::Group around = program::Transfer{.group = group, .ring = ring}.whole_ring();
+    connect(group, &around, route);
+    route.within_node = network_.gpus_per_node % around.extent() == 0;
+  } else {
+    connect(group, nullptr, route);
+    route.within_node = network_.gpus_per_node % group.extent() == 0;
+  }
   if (inside > 1 && inside < group.size && group.size % inside != 0)
     assumptions_.insert(
         fmt::format("a group of {} ranks does not fill whole domains of {}: priced as if it did", group.size, inside));
@@ -132,13 +144,13 @@ const CostPricer::Route& CostPricer::route(const program::Group& group) {
 }
 
 cost::GroupBinding CostPricer::binding(const program::Transfer& transfer) {
-  cost::GroupBinding binding = route(transfer.group).binding;
+  cost::GroupBinding binding = route(transfer).binding;
   binding.across = transfer.across;
   return binding;
 }
 
 cost::TransferTime CostPricer::compared(const program::Transfer& transfer) {
-  const Route& way = route(transfer.group);
+  const Route& way = route(transfer);
   return cost::transfer_time(transfer.collective, counted_bytes(transfer), binding(transfer), way.links,
                              way.within_node ? node_laws_ : calibration_.transfers);
 }
@@ -147,7 +159,7 @@ cost::TransferTime CostPricer::transfer_time(const program::Transfer& transfer) 
   const cost::TransferTime time = compared(transfer);
   extrapolation_.see(transfer.collective, counted_bytes(transfer), binding(transfer), calibration_.transfers.domain);
   if (time.basis == cost::Basis::assumed) {
-    const Route& way = route(transfer.group);
+    const Route& way = route(transfer);
     const cost::TransferLaws& laws = way.within_node ? node_laws_ : calibration_.transfers;
     const bool fabric = way.binding.domains() > 1 && !laws.fabric.fitted;
     unmeasured_[fabric ? laws.fabric.efficiency : laws.domain.assumed_efficiency][collective::name(transfer.collective)]
@@ -196,6 +208,12 @@ double CostPricer::leaving(const program::Transfer& transfer, std::int64_t ranks
   return transfer.across * collective::bytes_sent(transfer.collective, units, transfer.bytes / together);
 }
 
+double CostPricer::share_leaving(const program::Transfer& transfer, std::int64_t unit, std::int64_t sharing) {
+  if (transfer.ring == 0) return 1.0;
+  const std::int64_t senders = std::min(leaving_at_once(transfer.whole_ring(), unit), sharing);
+  return static_cast<double>(senders) / static_cast<double>(sharing);
+}
+
 CostPricer::Sent CostPricer::sent(const program::Transfer& transfer) {
   const cost::GroupBinding where = route(transfer.group).binding;
   const double total = collective::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
@@ -224,7 +242,9 @@ LinkBytes CostPricer::least_bytes(const program::Transfer& transfer) {
                                                                      : where.size % where.ranks_per_domain == 0;
   if (!even) return {.inside = 0.0, .either = transfer.across * total, .across = 0.0};
   const auto ranks = static_cast<double>(where.ranks_per_domain);
-  const double across = collective::bytes_sent(transfer.collective, where.domains(), transfer.bytes / ranks);
+  double across = collective::bytes_sent(transfer.collective, where.domains(), transfer.bytes / ranks);
+  // Around a ring few of a domain's ranks send out of it: what its links carry is less for each of all its ranks.
+  if (transfer.ring > 0) across *= share_leaving(transfer, network_.domain(), network_.domain());
   return {.inside = 0.0, .either = total - (1.0 - transfer.across) * across, .across = transfer.across * across};
 }
 
@@ -275,7 +295,7 @@ Price CostPricer::processor(const program::OnProcessor& work) {
 
 double CostPricer::transfer_floor_s(const program::Transfer& transfer) {
   const LinkBytes bytes = least_bytes(transfer);
-  const double across_s = bytes.across > 0.0 ? bytes.across / route(transfer.group).widest : 0.0;
+  const double across_s = bytes.across > 0.0 ? bytes.across / route(transfer).widest : 0.0;
   return std::max(link_floor_s(bytes), across_s);
 }
 

@@ -85,6 +85,9 @@ class CostPricer final : public Pricer {
   Sent sent(const program::Transfer& transfer);
   // Bytes one rank sends out of units in each of which `ranks` of the group lie, by the algorithm that is priced.
   double leaving(const program::Transfer& transfer, std::int64_t ranks);
+  // Of `sharing` ranks on one link out of a unit of `unit` ranks, the part that sends over it at once: 1, but for
+  // messages around a ring, of which few leave (program::Group::hops_out); the link that carries most.
+  static double share_leaving(const program::Transfer& transfer, std::int64_t unit, std::int64_t sharing);
 
   cost::ShardPricer& shards() { return shards_; }
   std::set<std::string> assumptions() const;
@@ -104,11 +107,14 @@ class CostPricer final : public Pricer {
     double widest = 0.0;       // rate of the fastest network between the domains [B/s]: nothing passes faster
     bool within_node = false;  // domains joined inside a node, not by a calibrated fabric
   };
-  const Route& route(const program::Group& group);
+  // `ring`: as in program::Transfer, of a message over the group.
+  const Route& route(const program::Group& group, std::int64_t ring = 0);
+  const Route& route(const program::Transfer& transfer) { return route(transfer.group, transfer.ring); }
   // Of a collective whose bytes take any time.
   double held_while_moving(const program::Transfer& transfer, const cost::TransferTime& time);
   cost::GroupBinding binding(const program::Transfer& transfer);
-  void connect(const program::Group& group, Route& route) const;
+  // The links of a group, or of messages around the ring `around` where there is one.
+  void connect(const program::Group& group, const program::Group* around, Route& route) const;
 
   const cost::Calibration& calibration_;
   const hardware::Network& network_;
@@ -121,7 +127,7 @@ class CostPricer final : public Pricer {
   double clock_hz_ = 0.0;
   double multiprocessors_ = 0.0;                         // of the device; 0: transfers take none from kernels
   cost::TransferLaws node_laws_{};                       // of transfers whose domains are joined inside a node
-  std::map<std::array<std::int64_t, 4>, Route> routes_;  // by a group's numbers, whatever its axis
+  std::map<std::array<std::int64_t, 5>, Route> routes_;  // by a group's numbers and ring, whatever its axis
   std::set<std::string> assumptions_;
   // Transfers over links that were never measured: the share of the stated bandwidth they are taken to get, what they
   // are, over how many ranks.
