@@ -1,5 +1,5 @@
-// Messages between processes that mpirun or srun has started: a library of its own, cairn-mpi.so, which the program loads
-// where it is one of several (cli/processes.h). So the program needs no MPI, and alone it loads none.
+// Messages between processes that mpirun or srun has started: a library of its own, cairn-mpi.so, which the program
+// loads where it is one of several (cli/processes.h). So the program needs no MPI, and alone it loads none.
 //
 // Everything is posted and asked after; nothing waits inside MPI, which would keep a core busy.
 #include <mpi.h>

@@ -17,8 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The program's entry belongs to cli.
-// What lies beside the modules: the program, and what it loads where it is one of several processes.
+// What lies beside the modules belongs to cli: the program, and what it loads where it is one of several processes.
 bool is_entry(const std::string& path) { return path == "src/main.cpp" || path == "src/mpi.cpp"; }
 bool belongs_to_cli(const std::string& path) { return is_entry(path) || module_of(path) == "cli"; }
 
