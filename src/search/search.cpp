@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <queue>
 #include <tuple>
 #include <unordered_map>
 
@@ -77,11 +78,21 @@ class Searching {
     return box;
   }
 
-  // The front of a heap has the least bounds, if not in their order.
+  // Those that would be taken next if nothing came between, in this order: a box of a heap is taken after the one at
+  // half its place.
   std::vector<Box> likely_next() const {
+    const auto later = [&](std::size_t a, std::size_t b) { return boxes_[a] < boxes_[b]; };
+    std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> places(later);
+    if (!boxes_.empty()) places.push(0);
     std::vector<Box> next;
-    for (std::size_t i = 0; i < std::min(crew_.ahead(), boxes_.size()); ++i)
-      if (promising(boxes_[i])) next.push_back(boxes_[i]);
+    const std::size_t most = crew_.ahead();
+    while (next.size() < most && !places.empty() && promising(boxes_[places.top()])) {
+      const std::size_t place = places.top();
+      places.pop();
+      next.push_back(boxes_[place]);
+      for (const std::size_t below : {2 * place + 1, 2 * place + 2})
+        if (below < boxes_.size()) places.push(below);
+    }
     return next;
   }
 
