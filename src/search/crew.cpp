@@ -82,10 +82,10 @@ void Crew::open_up(Round& round, const std::vector<Box>& next) {
     if (!lent_.contains(key_of(each))) open(each, {});
 }
 
-// The lower, the rather this process should have it; none: it should not. A box of layers that it has had before costs it
-// the least. One of layers that only others have had costs all of them together more than it need, for what they remember
-// of these layers is found a second time: it is taken where the round would wait for it, and not before. What the
-// journal has is for the first process to read, once it is asked for.
+// The lower, the rather this process should have it; none: it should not. A box of layers that it has had before costs
+// it the least. One of layers that only others have had costs all of them together more than it need, for what they
+// remember of these layers is found a second time: it is taken when there is nothing else to do for the round, and not
+// ahead of it. What the journal has is for the first process to read, once it is asked for.
 std::optional<std::size_t> Crew::price(const Open& open, std::size_t rank) const {
   if (open.known) return rank == 0 && open.place ? std::optional<std::size_t>(0) : std::nullopt;
   const auto by = explored_by_.find(open.layers);

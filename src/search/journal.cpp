@@ -1,6 +1,7 @@
 #include "cairn/search/journal.h"
 
 #include <stdexcept>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* k_journal = "cairn search 2";  // and the version of its form
+constexpr std::string_view k_any_version = "cairn search ";
 
 core::ConfigurationError wrong(const std::string& file, std::size_t line, std::string message, std::string hint) {
   return core::ConfigurationError(
@@ -44,6 +46,10 @@ Journal::Journal(std::string of, std::string text, std::string file, std::functi
     const std::string_view line(text_.data() + begin, end - begin);
     const json read = json::parse(line, nullptr, false);
     if (number == 1) {
+      if (read.is_object() && read.contains("journal") && read["journal"].is_string() && read["journal"] != k_journal &&
+          read["journal"].get<std::string>().starts_with(k_any_version))
+        throw wrong(file_, number, "this journal was written by another version of the program",
+                    "name a file that does not exist yet, and the search begins anew");
       if (!read.is_object() || !read.contains("journal") || read["journal"] != k_journal || !read.contains("of"))
         throw wrong(file_, number, "this is no journal of a search", k_remedy);
       if (read != asked) {

@@ -53,6 +53,9 @@ TEST_CASE("A journal of another search, or of none, is refused with what differs
   refused(R"({"journal": 7, "of": {}})"
           "\n",
           "no journal");
+  refused(R"({"journal": "cairn search 1", "of": {"experiment": "mine"}})"
+          "\n",
+          "another version");
   refused(R"({"journal": "cairn search 2", "of": {"experiment": "yours"}})"
           "\n",
           "experiment");
