@@ -71,6 +71,12 @@ std::int64_t started_together() {
   return std::max<std::int64_t>(1, number_of("SLURM_STEP_NUM_TASKS"));
 }
 
+bool launcher_gives_no_time() {
+  const bool by_slurm =
+      std::getenv("SLURM_STEP_NUM_TASKS") != nullptr && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
+  return !by_slurm && (number_of("OMPI_COMM_WORLD_SIZE") > 0 || number_of("PMI_SIZE") > 0);
+}
+
 void refuse_several(const std::string& what) {
   const std::int64_t count = started_together();
   if (count > 1)

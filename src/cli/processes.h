@@ -13,6 +13,10 @@ namespace cairn::cli {
 // How many were started together with this one, as the launcher says; 1: it is alone.
 std::int64_t started_together();
 
+// Whether the launcher kills what it asks to end, a second later, and forwards no more of what it writes: mpirun does,
+// of Open MPI and of MPICH. Slurm leaves the time that it is told to.
+bool launcher_gives_no_time();
+
 // Throws core::ConfigurationError where there are several, for `what` is no work that they could share.
 void refuse_several(const std::string& what);
 

@@ -93,8 +93,7 @@ void say_what_a_death_means(const SearchArguments& arguments, const Processes& p
                                : fmt::format("the same command goes on from what --resume {} has", arguments.resume)));
 }
 
-int search_layouts(const SearchArguments& arguments, Context& context, const Ending& ending,
-                   const Processes& processes) {
+int search_layouts(const SearchArguments& arguments, Context& context, Ending& ending, const Processes& processes) {
   const Deadline deadline(arguments.time_limit);
   const auto stop = [&] { return ending.asked() || deadline.passed(); };
   ProgressLine progress(context.common);
@@ -149,6 +148,7 @@ int search_layouts(const SearchArguments& arguments, Context& context, const End
       .objective = objective,
       .extent = extent ? &*extent : nullptr,
       .tool = context.tool};
+  ending.write();
   if (page) {
     page->write(report::html_report(report::json(found, -1)));
     page->finish();
@@ -174,7 +174,10 @@ int command(const SearchArguments& arguments, Context& context) {
   if (arguments.cost_model == k_calibrated_costs) return search_placements(arguments, context);
   if (!arguments.method.empty()) return search_splits(arguments, context);
   Ending ending;
-  const Interruption interruption([&] { ending.ask_and_wait(); });
+  // Half a report would look like one.
+  const Interruption interruption([&] {
+    if (!launcher_gives_no_time() || !ending.cut_off()) ending.ask_and_wait();
+  });
   const Ending::Scope scope{ending};
   const Processes processes;
   if (processes.first()) return search_layouts(arguments, context, ending, processes);

@@ -81,7 +81,8 @@ TEST_CASE("A killed process ends the search, which goes on from its journal to t
     const std::string journal = scratch() + "/killed-" + std::to_string(victim) + ".journal";
     std::vector<std::string> resumed = words;
     resumed.insert(resumed.end(), {"--resume", journal});
-    const int launcher = start(together(2, resumed));
+    const std::string report = scratch() + "/report";
+    const int launcher = start(together(2, resumed), report);
     // Some boxes are found, and more are to come.
     std::error_code none;
     const auto grown = [&](std::uintmax_t bytes) {
@@ -92,6 +93,7 @@ TEST_CASE("A killed process ends the search, which goes on from its journal to t
     REQUIRE(process);
     kill(*process, SIGKILL);
     CHECK(wait_for(launcher) != 0);
+    CHECK(content(report).empty());  // half a report would look like one
     const std::uintmax_t left = fs::file_size(journal);
     const Outcome rest = run(together(2, resumed));
     INFO(rest.err);
