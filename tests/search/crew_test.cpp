@@ -8,6 +8,8 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -130,6 +132,28 @@ TEST_CASE("What processes found together goes on with any number of them") {
   }
   CHECK(cuts > 3);
   same(small.run(k_never), whole);
+}
+
+// Where every box is asked for, no look ahead is in vain, and the journal has a line for each time that one was explored.
+TEST_CASE("Every box is explored once, by whatever process") {
+  SmallSearch small;
+  small.exhaustive = true;
+  const auto lines = [&] {
+    std::multiset<std::string> all;
+    std::istringstream text(small.text);
+    for (std::string line; std::getline(text, line);) all.insert(line);
+    return all;
+  };
+  small.run(k_never);
+  const std::multiset<std::string> alone = lines();
+  CHECK(std::set<std::string>(alone.begin(), alone.end()).size() == alone.size());
+  for (const std::size_t ranks : {2, 3}) {
+    INFO(ranks << " processes");
+    small.text.clear();
+    Others others(ranks, serving(small, 1));
+    small.run(k_never, true, 1, others.wire());
+    CHECK(lines() == alone);
+  }
 }
 
 TEST_CASE("A process that cannot serve ends the search with what it says") {

@@ -39,6 +39,7 @@ class SmallSearch {
             .parts = parts_,
             .space = space_,
             .subject = subject_,
+            .exhaustive = exhaustive,
             .contention = false,
             .threads = threads,
             .of = k_of};
@@ -59,6 +60,7 @@ class SmallSearch {
   }
 
   std::string text;
+  bool exhaustive = false;
 
  private:
   config::Loader files_ = testing::shipped();
