@@ -19,6 +19,19 @@ class Ending {
     std::unique_lock lock(mutex_);
     over_.wait(lock, [&] { return done_; });
   }
+  // For who is interrupted and has no time to end well. Whether all may end now: false where the result is being
+  // written, which ask_and_wait() waits for; else none is begun.
+  bool cut_off() {
+    const std::lock_guard lock(mutex_);
+    cut_off_ = !writing_ && !done_;
+    return cut_off_;
+  }
+  // Before the first byte of the result. It does not return once all is cut off.
+  void write() {
+    std::unique_lock lock(mutex_);
+    over_.wait(lock, [&] { return !cut_off_; });
+    writing_ = true;
+  }
   void done() {
     const std::lock_guard lock(mutex_);
     done_ = true;
@@ -33,6 +46,8 @@ class Ending {
 
  private:
   std::atomic<bool> asked_ = false;
+  bool writing_ = false;
+  bool cut_off_ = false;
   bool done_ = false;
   std::mutex mutex_;
   std::condition_variable over_;

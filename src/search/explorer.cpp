@@ -269,6 +269,13 @@ std::uint64_t Explorer::kind_of(std::uint64_t point) const {
   return point;
 }
 
+std::uint64_t Explorer::layers_of(std::uint64_t point) const {
+  for (std::size_t axis = 0; axis < space_.axes.size(); ++axis)
+    if (space_.axes[axis].level != Level::layers || space_.axes[axis].key == "pp")
+      point -= digit(point, axis) * strides_[axis];
+  return point;
+}
+
 // ---- what was found ----
 Refusal& Explorer::refuse(CellKind kind, const std::string& reason, std::uint64_t count, std::uint64_t point,
                           const std::string& example) {

@@ -70,6 +70,9 @@ class Explorer {
   std::vector<std::pair<std::string, std::string>> settings_of(std::uint64_t point) const;
   // The point with every minor axis at its first value: the kind of its plan.
   std::uint64_t kind_of(std::uint64_t point) const;
+  // The point with every axis at its first value but those that decide what the steps of a layer are. Whoever has
+  // explored a box remembers these steps and their prices for every box of the same layers.
+  std::uint64_t layers_of(std::uint64_t point) const;
   // Counts a plan that needs so much.
   void refuse_memory(std::uint64_t point, double memory, Refusals& refusals) const;
   experiment::Trials& trials() { return trials_; }

@@ -1,20 +1,22 @@
 #include "cairn/search/journal.h"
 
-#include <array>
 #include <stdexcept>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cairn/core/diagnostics.h"
 #include "explorer.h"
+#include "findings_json.h"
 
 namespace cairn::search {
 namespace {
 
 using nlohmann::json;
 
-constexpr const char* k_journal = "cairn search 1";  // and the version of its form
+constexpr const char* k_journal = "cairn search 2";  // and the version of its form
+constexpr std::string_view k_any_version = "cairn search ";
 
 core::ConfigurationError wrong(const std::string& file, std::size_t line, std::string message, std::string hint) {
   return core::ConfigurationError(
@@ -23,93 +25,6 @@ core::ConfigurationError wrong(const std::string& file, std::size_t line, std::s
 core::ConfigurationError broken(const std::string& file, std::size_t line) {
   return wrong(file, line, "this line does not say what was found of a box",
                "delete the file, and the search begins anew");
-}
-
-// Throws std::out_of_range for what is none of them.
-Box::State state_of(const json& from) {
-  constexpr std::array k_all{Box::State::found, Box::State::layers, Box::State::pipeline};
-  return k_all.at(from.get<std::size_t>());
-}
-CellKind kind_of(const json& from) {
-  if (from.get<std::size_t>() >= k_cell_kinds) throw std::out_of_range("kind of a cell");
-  return static_cast<CellKind>(from.get<int>());
-}
-
-json of_box(const Box& box) {
-  return json::array({static_cast<int>(box.state), box.first, box.count, box.bound, box.twins});
-}
-Box box_of(const json& from) {
-  return {.bound = from.at(3),
-          .first = from.at(1),
-          .count = from.at(2),
-          .state = state_of(from.at(0)),
-          .twins = from.at(4)};
-}
-
-json of_cell(const Cell& cell) {
-  return json::array({cell.first, cell.count, static_cast<int>(cell.kind), cell.bound});
-}
-Cell cell_of(const json& from) {
-  return {.first = from.at(0), .count = from.at(1), .kind = kind_of(from.at(2)), .bound = from.at(3)};
-}
-
-json of_plan(const Computed& plan) { return json::array({plan.point, plan.time, plan.least_memory}); }
-Computed plan_of(const json& from) { return {.point = from.at(0), .time = from.at(1), .least_memory = from.at(2)}; }
-
-json of_refusal(const Refusal& refusal) {
-  return json::array({static_cast<int>(refusal.kind), refusal.reason, refusal.count, refusal.nearest, refusal.settings,
-                      refusal.lacking_bytes});
-}
-Refusal refusal_of(const json& from) {
-  return {.kind = kind_of(from.at(0)),
-          .reason = from.at(1),
-          .count = from.at(2),
-          .nearest = from.at(3),
-          .settings = from.at(4),
-          .lacking_bytes = from.at(5)};
-}
-
-template <class All, class Of>
-json list(const All& all, Of of) {
-  json result = json::array();
-  for (const auto& each : all) result.push_back(of(each));
-  return result;
-}
-
-std::string line_of(const Box& box, const Findings& findings) {
-  json line = {{"box", json::array({static_cast<int>(box.state), box.first})},
-               {"boxes", list(findings.boxes, of_box)},
-               {"cells", list(findings.cells, of_cell)},
-               {"computed", list(findings.computed, of_plan)},
-               {"refusals", list(findings.refusals, [](const auto& each) { return of_refusal(each.second); })}};
-  return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
-Findings findings_of(const json& line) {
-  Findings findings;
-  for (const json& each : line.at("boxes")) findings.boxes.push_back(box_of(each));
-  for (const json& each : line.at("cells")) findings.cells.push_back(cell_of(each));
-  for (const json& each : line.at("computed")) findings.computed.push_back(plan_of(each));
-  for (const json& each : line.at("refusals")) {
-    Refusal refusal = refusal_of(each);
-    findings.refusals.emplace(std::pair(refusal.kind, refusal.reason), std::move(refusal));
-  }
-  return findings;
-}
-
-// Throws std::out_of_range where findings are of points outside the box, or no further than the box itself.
-void check_within(const Findings& findings, const Box& box) {
-  const auto within = [&](std::uint64_t first, std::uint64_t count) {
-    if (first < box.first || first - box.first > box.count || count > box.count - (first - box.first))
-      throw std::out_of_range("points of another box");
-  };
-  for (const Box& each : findings.boxes) {
-    if (each.state <= box.state) throw std::out_of_range("a box that is no step on");
-    within(each.first, each.count);
-    for (const std::uint64_t twin : each.twins) within(twin, each.count);
-  }
-  for (const Cell& each : findings.cells) within(each.first, each.count);
-  for (const Computed& each : findings.computed) within(each.point, 1);
 }
 
 }  // namespace
@@ -131,6 +46,10 @@ Journal::Journal(std::string of, std::string text, std::string file, std::functi
     const std::string_view line(text_.data() + begin, end - begin);
     const json read = json::parse(line, nullptr, false);
     if (number == 1) {
+      if (read.is_object() && read.contains("journal") && read["journal"].is_string() && read["journal"] != k_journal &&
+          read["journal"].get<std::string>().starts_with(k_any_version))
+        throw wrong(file_, number, "this journal was written by another version of the program",
+                    "name a file that does not exist yet, and the search begins anew");
       if (!read.is_object() || !read.contains("journal") || read["journal"] != k_journal || !read.contains("of"))
         throw wrong(file_, number, "this is no journal of a search", k_remedy);
       if (read != asked) {
@@ -142,8 +61,7 @@ Journal::Journal(std::string of, std::string text, std::string file, std::functi
       }
     } else {
       try {
-        const json& box = read.at("box");
-        lines_[{box.at(0), box.at(1)}] = {.number = number, .begin = begin, .end = end};
+        lines_[key_of(read)] = {.number = number, .begin = begin, .end = end};
       } catch (const json::exception&) {
         throw broken(file_, number);
       }
@@ -157,15 +75,15 @@ void Journal::begin() {
   if (whole_bytes_ == 0) append_(first_line_);
 }
 
+bool Journal::has(const Box& box) const { return lines_.contains(key_of(box)); }
+
 std::optional<Findings> Journal::known(const Box& box) const {
-  const auto found = lines_.find({static_cast<int>(box.state), box.first});
+  const auto found = lines_.find(key_of(box));
   if (found == lines_.end()) return std::nullopt;
   const Line& line = found->second;
   try {
     const auto at = [this](std::size_t place) { return text_.begin() + static_cast<std::ptrdiff_t>(place); };
-    Findings findings = findings_of(json::parse(at(line.begin), at(line.end)));
-    check_within(findings, box);
-    return findings;
+    return findings_of(json::parse(at(line.begin), at(line.end)), box);
   } catch (const json::exception&) {
     throw broken(file_, line.number);
   } catch (const std::out_of_range&) {
@@ -174,7 +92,7 @@ std::optional<Findings> Journal::known(const Box& box) const {
 }
 
 void Journal::add(const Box& box, const Findings& findings) {
-  const std::string line = line_of(box, findings);
+  const std::string line = line_of(box, findings).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   const std::lock_guard lock(mutex_);
   append_(line);
 }

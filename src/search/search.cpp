@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
-#include <mutex>
 #include <queue>
 #include <tuple>
 #include <unordered_map>
@@ -12,10 +10,9 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
-#include "cairn/core/workers.h"
 #include "cairn/experiment/job.h"
 #include "cairn/hardware/running_costs.h"
-#include "cairn/search/journal.h"
+#include "crew.h"
 #include "explorer.h"
 
 namespace cairn::search {
@@ -32,10 +29,7 @@ constexpr std::size_t k_most_known = 1U << 16U;
 
 class Searching {
  public:
-  explicit Searching(const Request& request) : request_(request) {
-    for (std::size_t i = 0; i < std::clamp<std::size_t>(request.threads, 1, k_boxes_at_once); ++i)
-      explorers_.push_back(std::make_unique<Explorer>(request));
-  }
+  explicit Searching(const Request& request) : request_(request), crew_(request, k_boxes_at_once) {}
 
   Answer run() {
     answer_.points = request_.space.points();
@@ -46,60 +40,64 @@ class Searching {
   }
 
  private:
-  Explorer& first() { return *explorers_.front(); }
+  Explorer& first() { return crew_.first(); }
 
   // ---- boxes, the most promising first ----
   void take_boxes() {
     std::size_t done = 0;
     while (!stopped()) {
       std::vector<Box> boxes;
-      while (boxes.size() < k_boxes_at_once && !boxes_.empty() &&
-             (request_.exhaustive || boxes_.top().bound < cutoff())) {
-        boxes.push_back(boxes_.top());
-        boxes_.pop();
-      }
+      while (boxes.size() < k_boxes_at_once && !boxes_.empty() && promising(boxes_.front())) boxes.push_back(pop());
       if (boxes.empty()) break;
-      std::vector<Findings> findings = explored(boxes);
-      for (std::size_t i = 0; i < boxes.size(); ++i) take(std::move(findings[i]), boxes[i]);
-      done += boxes.size();
+      std::vector<std::optional<Findings>> findings = crew_.explored(boxes, likely_next());
+      for (std::size_t i = 0; i < boxes.size(); ++i) {
+        if (findings[i]) {
+          take(std::move(*findings[i]), boxes[i]);
+          ++done;
+        } else {
+          push(std::move(boxes[i]));
+        }
+      }
       if (request_.progress) request_.progress(done, done + boxes_.size());
     }
-    for (; !boxes_.empty(); boxes_.pop()) {
-      const Box& box = boxes_.top();
+    for (const Box& box : boxes_)
       add_with_twins({{.first = box.first, .count = box.count, .kind = CellKind::pruned, .bound = box.bound}}, box);
+    boxes_.clear();
+  }
+
+  bool promising(const Box& box) const { return request_.exhaustive || box.bound < cutoff(); }
+
+  void push(Box box) {
+    boxes_.push_back(std::move(box));
+    std::push_heap(boxes_.begin(), boxes_.end());
+  }
+  Box pop() {
+    std::pop_heap(boxes_.begin(), boxes_.end());
+    Box box = std::move(boxes_.back());
+    boxes_.pop_back();
+    return box;
+  }
+
+  // Those that would be taken next if nothing came between, in this order: a box of a heap is taken after the one at
+  // half its place.
+  std::vector<Box> likely_next() const {
+    const auto later = [&](std::size_t a, std::size_t b) { return boxes_[a] < boxes_[b]; };
+    std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> places(later);
+    if (!boxes_.empty()) places.push(0);
+    std::vector<Box> next;
+    const std::size_t most = crew_.ahead();
+    while (next.size() < most && !places.empty() && promising(boxes_[places.top()])) {
+      const std::size_t place = places.top();
+      places.pop();
+      next.push_back(boxes_[place]);
+      for (const std::size_t below : {2 * place + 1, 2 * place + 2})
+        if (below < boxes_.size()) places.push(below);
     }
-  }
-
-  std::vector<Findings> explored(const std::vector<Box>& boxes) {
-    std::vector<Findings> findings(boxes.size());
-    std::mutex mutex;
-    std::vector<Explorer*> idle;
-    for (const auto& explorer : explorers_) idle.push_back(explorer.get());
-    core::work_on_all(boxes.size(), explorers_.size(), {}, [&](std::size_t i) {
-      Explorer* explorer = nullptr;
-      {
-        const std::lock_guard lock(mutex);
-        explorer = idle.back();
-        idle.pop_back();
-      }
-      findings[i] = explored(boxes[i], *explorer);
-      const std::lock_guard lock(mutex);
-      idle.push_back(explorer);
-    });
-    return findings;
-  }
-
-  // What is found after the search was asked to end may be a part, which no journal must take for the whole.
-  Findings explored(const Box& box, Explorer& explorer) const {
-    if (request_.journal == nullptr) return explorer.explored(box);
-    if (std::optional<Findings> known = request_.journal->known(box)) return std::move(*known);
-    Findings found = explorer.explored(box);
-    if (!request_.stop || !request_.stop()) request_.journal->add(box, found);
-    return found;
+    return next;
   }
 
   void take(Findings findings, const Box& box) {
-    for (Box& each : findings.boxes) boxes_.push(std::move(each));
+    for (Box& each : findings.boxes) push(std::move(each));
     merge(findings.refusals, refusals_);
     // Cells and computed plans lie side by side, each in order.
     std::vector<Cell> cells;
@@ -245,8 +243,8 @@ class Searching {
   bool stopped() { return stopped_ = stopped_ || (request_.stop && request_.stop()); }
 
   const Request& request_;
-  std::vector<std::unique_ptr<Explorer>> explorers_;  // one a thread
-  std::priority_queue<Box> boxes_;
+  Crew crew_;
+  std::vector<Box> boxes_;  // a heap, in front the one to take first
   std::vector<Cell> cells_;
   std::vector<Found> best_;      // of each kind the best, sorted
   std::vector<Computed> known_;  // evaluated plans that may fit and may be in the front

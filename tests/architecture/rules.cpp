@@ -17,8 +17,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The program's entry belongs to cli.
-bool belongs_to_cli(const std::string& path) { return path == "src/main.cpp" || module_of(path) == "cli"; }
+// What lies beside the modules belongs to cli: the program, and what it loads where it is one of several processes.
+bool is_entry(const std::string& path) { return path == "src/main.cpp" || path == "src/mpi.cpp"; }
+bool belongs_to_cli(const std::string& path) { return is_entry(path) || module_of(path) == "cli"; }
 
 template <class Words>
 bool contains(const Words& words, std::string_view word) {
@@ -101,7 +102,7 @@ std::vector<Violation> check_includes(const fs::path& root, const ModuleGraph& g
   std::vector<Violation> violations;
   const auto check = [&](const SourceFile& file) {
     const bool is_test = file.path.starts_with("tests/");
-    const std::string module = file.path == "src/main.cpp" ? "cli" : (is_test ? "tests/" : "") + module_of(file.path);
+    const std::string module = is_entry(file.path) ? "cli" : (is_test ? "tests/" : "") + module_of(file.path);
     const auto may_include = graph.find(module);
     if (may_include == graph.end()) {
       if (!is_test) violations.push_back({file.path, 1, "no cairn_module(" + module + ") declares this folder"});

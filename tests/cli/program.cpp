@@ -93,8 +93,8 @@ void refused(const std::vector<std::string>& arguments, const std::vector<std::s
   for (const std::string& word : words) CHECK(outcome.err.find(word) != std::string::npos);
 }
 
-int start(const std::vector<std::string>& arguments) {
-  return spawn(Invocation{.arguments = arguments}, "/dev/null", "/dev/null");
+int start(const std::vector<std::string>& arguments, const std::string& out) {
+  return spawn(Invocation{.arguments = arguments}, out, "/dev/null");
 }
 
 int wait_for(int process) {

@@ -23,8 +23,9 @@ struct Invocation {
 Outcome run(const Invocation& invocation);
 inline Outcome run(const std::vector<std::string>& arguments) { return run(Invocation{.arguments = arguments}); }
 
-// Starts the program with both streams discarded; wait_for() gives its exit code as Outcome::code.
-int start(const std::vector<std::string>& arguments);
+// Starts the program, with standard output in `out` and what it says discarded; wait_for() gives its exit code as
+// Outcome::code.
+int start(const std::vector<std::string>& arguments, const std::string& out = "/dev/null");
 int wait_for(int process);
 
 // Runs it expecting bad input: exit code 2, nothing on standard output, and each of `words` in what it says.

@@ -160,3 +160,25 @@ TEST_CASE("A search goes on from its journal to the same bytes") {
   refused({"search", k_experiment, "--resume", space_file("space: {tp: [1]}\n")}, {"no journal"});
   CHECK(std::filesystem::file_size(journal) == size);
 }
+
+TEST_CASE("Several processes search together only what they can share, and only where there is MPI") {
+  const auto two = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "search");
+    return run(Invocation{.arguments = words, .environment = {{"OMPI_COMM_WORLD_SIZE", "2"}}});
+  };
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--method", "pase", "--graph", "alexnet", "--devices", "4"}, {k_experiment, "--print-space"}}) {
+    const Outcome outcome = two(words);
+    INFO(outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err.find("2 processes were started, and --") != std::string::npos);
+  }
+  const std::filesystem::path folder = std::filesystem::path(CAIRN_PROGRAM).parent_path();
+  if (std::filesystem::exists(folder / "cairn-mpi.so")) return;  // tests/mpi
+  const Outcome outcome = two({k_experiment});
+  INFO(outcome.err);
+  CHECK(outcome.code == 4);
+  CHECK(outcome.out.empty());
+  CHECK(outcome.err.find("libopenmpi-dev") != std::string::npos);
+}

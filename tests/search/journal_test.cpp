@@ -4,99 +4,18 @@
 #include "catch.h"
 
 #include <algorithm>
-#include <atomic>
+#include <cstdint>
 #include <string>
-#include <vector>
 
-#include "cairn/config/loader.h"
 #include "cairn/core/diagnostics.h"
 #include "cairn/core/random.h"
-#include "cairn/experiment/experiment.h"
-#include "cairn/search/search.h"
-#include "support/shipped.h"
+#include "search/small_search.h"
 
 using namespace cairn;
-
-namespace {
-
-constexpr const char* k_of = R"({"experiment": "mine"})";
-
-// A search over the layouts of Llama 3.1 8B whose journal lies in a text.
-class Journaled {
- public:
-  Journaled() : loaded_(experiment::load(files_, "llama3-8b-fsdp-dgx-h100", {"training.global_batch=32"})) {
-    parts_ = experiment::load_parts(loaded_, files_);
-    subject_ = search::subject_of(parts_, loaded_.experiment.training);
-    core::Diagnostics problems;
-    space_ = search::read_space(
-        config::parse_text(
-            "space: {tp: [1, 2, 4], pp: [1, 2], micro_batch: divisors, recompute: [none, attention, full],\n"
-            "        zero: [0, 1, 3], overlap.dp: [true, false]}",
-            config::Syntax::yaml, "space.yaml", problems),
-        loaded_.experiment.strategy, subject_);
-  }
-
-  // Ends after so many looks at whether to.
-  search::Answer run(std::size_t looks, bool with_journal = true, std::size_t threads = 1) {
-    std::atomic<std::size_t> looked = 0;
-    search::Journal journal(k_of, text, "journal", [this](std::string_view line) { text += line; });
-    text.resize(journal.whole_bytes());
-    journal.begin();
-    return search::search({.settings = loaded_.experiment,
-                           .parts = parts_,
-                           .space = space_,
-                           .subject = subject_,
-                           .contention = false,
-                           .threads = threads,
-                           .journal = with_journal ? &journal : nullptr,
-                           .stop = [&looked, looks] { return ++looked > looks; }});
-  }
-
-  std::string text;
-
- private:
-  config::Loader files_ = testing::shipped();
-  experiment::LoadedExperiment loaded_;
-  experiment::Parts parts_;
-  search::Subject subject_;
-  search::Space space_;
-};
-
-constexpr std::size_t k_never = 1000000000;
-
-void same(const search::Answer& a, const search::Answer& b) {
-  CHECK(a.complete == b.complete);
-  CHECK(a.points == b.points);
-  CHECK(a.evaluated == b.evaluated);
-  CHECK(a.collapsed == b.collapsed);
-  CHECK(a.counts == b.counts);
-  CHECK(a.certificate == b.certificate);
-  CHECK(a.verdict.lower_bound == b.verdict.lower_bound);
-  const auto plans = [](const std::vector<search::Plan>& x, const std::vector<search::Plan>& y) {
-    REQUIRE(x.size() == y.size());
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      CHECK(x[i].point == y[i].point);
-      CHECK(x[i].time == y[i].time);
-      CHECK(x[i].memory_bytes == y[i].memory_bytes);
-      CHECK(x[i].settings == y[i].settings);
-    }
-  };
-  plans(a.top, b.top);
-  plans(a.pareto, b.pareto);
-  REQUIRE(a.refusals.size() == b.refusals.size());
-  for (std::size_t i = 0; i < a.refusals.size(); ++i) {
-    CHECK(a.refusals[i].reason == b.refusals[i].reason);
-    CHECK(a.refusals[i].count == b.refusals[i].count);
-    CHECK(a.refusals[i].nearest == b.refusals[i].nearest);
-    CHECK(a.refusals[i].settings == b.refusals[i].settings);
-    CHECK(a.refusals[i].lacking_bytes == b.refusals[i].lacking_bytes);
-  }
-}
-
-}  // namespace
+using namespace cairn::search_tests;
 
 TEST_CASE("A search that is cut off again and again ends with the answer of one that is not") {
-  Journaled search;
+  SmallSearch search;
   const search::Answer whole = search.run(k_never, false);
   REQUIRE(whole.complete);
   search.text.clear();
@@ -134,17 +53,20 @@ TEST_CASE("A journal of another search, or of none, is refused with what differs
   refused(R"({"journal": 7, "of": {}})"
           "\n",
           "no journal");
-  refused(R"({"journal": "cairn search 1", "of": {"experiment": "yours"}})"
+  refused(R"({"journal": "cairn search 1", "of": {"experiment": "mine"}})"
+          "\n",
+          "another version");
+  refused(R"({"journal": "cairn search 2", "of": {"experiment": "yours"}})"
           "\n",
           "experiment");
-  const std::string head = R"({"journal": "cairn search 1", "of": {"experiment": "mine"}})"
+  const std::string head = R"({"journal": "cairn search 2", "of": {"experiment": "mine"}})"
                            "\n";
   refused(head + "{\"box\": 3}\n", "this line");
   refused(head + "nonsense\n", "this line");
 }
 
 TEST_CASE("What is broken in a journal is told with its line; a cut line counts as absent") {
-  Journaled search;
+  SmallSearch search;
   search.run(k_never);
   const std::string whole = search.text;
   const std::size_t second = whole.find('\n') + 1;
@@ -171,7 +93,7 @@ TEST_CASE("What is broken in a journal is told with its line; a cut line counts 
 }
 
 TEST_CASE("A journal with bytes changed, lost or doubled is refused or used, and nothing else happens") {
-  Journaled search;
+  SmallSearch search;
   search.run(k_never);
   const std::string whole = search.text;
   core::Random random(1);

@@ -29,6 +29,15 @@ if(CAIRN_ONNX_INCLUDE AND CAIRN_ONNX_LIBRARY AND TARGET protobuf::libprotobuf)
   set(CAIRN_ONNX $<BUILD_INTERFACE:cairn_onnx> $<INSTALL_INTERFACE:onnx_proto> $<INSTALL_INTERFACE:protobuf>)
 endif()
 
+# Optional: without it `cairn search` is one process, and there is no cairn-attention-mpi.
+set(MPI_CXX_SKIP_MPICXX ON)   # MPI's C interface alone
+if(NOT CAIRN_MPI STREQUAL "OFF")
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(NOT MPI_CXX_FOUND AND CAIRN_MPI STREQUAL "ON")
+    message(FATAL_ERROR "no MPI was found (Debian: libopenmpi-dev openmpi-bin)")
+  endif()
+endif()
+
 add_library(cairn_yaml INTERFACE)
 target_link_libraries(cairn_yaml INTERFACE $<IF:$<TARGET_EXISTS:yaml-cpp::yaml-cpp>,yaml-cpp::yaml-cpp,yaml-cpp>)
 

@@ -3,7 +3,8 @@ include(GNUInstallDirs)
 
 target_compile_definitions(cairn_cli PRIVATE
   CAIRN_VERSION="${PROJECT_VERSION}"
-  CAIRN_BUILD="$<LOWER_CASE:$<CONFIG>>")
+  CAIRN_BUILD="$<LOWER_CASE:$<CONFIG>>"
+  CAIRN_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
 target_compile_definitions(cairn_config PRIVATE
   CAIRN_DATADIR="${CMAKE_INSTALL_DATADIR}"
   CAIRN_INSTALLED_CONFIGS="${CMAKE_INSTALL_FULL_DATADIR}/cairn/configs"
@@ -12,4 +13,15 @@ target_compile_definitions(cairn_config PRIVATE
 # cairn_manual(PROGRAM FILE): the manual page that the program writes of itself, made whenever it is built.
 function(cairn_manual program file)
   add_custom_command(TARGET ${program} POST_BUILD COMMAND ${program} help --man > ${file} BYPRODUCTS ${file} VERBATIM)
+endfunction()
+
+# cairn_mpi(SOURCE): cairn-mpi.so, which the program loads where it is one of several processes; where MPI is found.
+function(cairn_mpi source)
+  if(NOT TARGET MPI::MPI_CXX)
+    return()
+  endif()
+  add_library(cairn-mpi MODULE ${source})
+  target_include_directories(cairn-mpi PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(cairn-mpi PRIVATE cairn_flags MPI::MPI_CXX)
+  set_target_properties(cairn-mpi PROPERTIES PREFIX "" SUFFIX ".so")
 endfunction()

@@ -1,6 +1,6 @@
 // What the boxes of a space were found to hold, a line each, so that a search that was cut off goes on where it was.
 //
-//   {"journal": "cairn search 1", "of": {...}}      first: all that the answer depends on
+//   {"journal": "cairn search 2", "of": {...}}      first: all that the answer depends on
 //   {"box": [state, first point], "boxes": [...], "cells": [...], "computed": [...], "refusals": [...]}      and then
 //
 // Which boxes a search asks for follows from what it found of those before, and what it finds of a box from nothing but
@@ -37,6 +37,7 @@ class Journal {
   // Adds the first line where the text has none. The file has been cut to whole_bytes() before.
   void begin();
 
+  bool has(const Box& box) const;
   // Throws core::ConfigurationError, with the line, where it does not say what was found of a box.
   std::optional<Findings> known(const Box& box) const;
   void add(const Box& box, const Findings& findings);

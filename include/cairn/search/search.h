@@ -30,6 +30,7 @@
 namespace cairn::search {
 
 class Journal;  // journal.h
+class Wire;     // crew.h
 
 struct Request {
   const experiment::Settings& settings;  // but for the strategy: the space has it
@@ -41,6 +42,8 @@ struct Request {
   bool contention = true;           // the best under contention, too
   std::size_t threads = 1;          // boxes worked on at once; the answer is the same for any number
   Journal* journal = nullptr;       // where boxes that it has are taken from, and all others are added to
+  Wire* wire = nullptr;             // to other processes, which share the work
+  std::string of = {};              // all that the answer depends on: the same in all processes
   std::function<bool()> stop = {};  // asked often: whether to end with what was found so far
   std::function<void(std::size_t done, std::size_t of)> progress = {};
 };

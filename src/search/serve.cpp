@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "cairn/search/crew.h"
+#include "cairn/search/search.h"
+#include "crew.h"
+#include "explorer.h"
+#include "findings_json.h"
+
+namespace cairn::search {
+namespace {
+
+using nlohmann::json;
+
+void say(Wire& wire, std::size_t to, const json& words) { wire.send(to, json::to_cbor(words)); }
+
+// Waits for a message.
+std::pair<std::size_t, json> heard(Wire& wire) {
+  for (Nap nap;; std::this_thread::sleep_for(nap.next()))
+    if (const std::optional<Message> message = wire.receive()) return {message->from, json::from_cbor(message->bytes)};
+}
+
+void leave(Wire& wire) { say(wire, 0, {{"gone", true}}); }
+
+// Threads that explore the boxes that have come, beside one that speaks with rank 0.
+class Serving {
+ public:
+  explicit Serving(const Request& request) : wire_(*request.wire), request_(request) {
+    request_.journal = nullptr;
+    request_.progress = {};
+    request_.stop = [this] { return over_.load(); };
+    for (std::size_t i = 0; i < std::max<std::size_t>(1, request.threads); ++i)
+      explorers_.push_back(std::make_unique<Explorer>(request_));
+    for (const auto& each : explorers_)
+      threads_.emplace_back([this, &explorer = *each](const std::stop_token& stop) { explore(stop, explorer); });
+  }
+  ~Serving() { over_ = true; }  // what is under way is of no use
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+
+  void run() {
+    say(wire_, 0, {{"of", request_.of}, {"threads", explorers_.size()}});
+    for (Nap nap;; std::this_thread::sleep_for(nap.next())) {
+      while (const std::optional<Message> message = wire_.receive()) {
+        const json words = json::from_cbor(message->bytes);
+        if (words.contains("end")) return;
+        take(words.at("boxes"));
+        nap.wake();
+      }
+      if (json::array_t lines = found(); !lines.empty()) {
+        say(wire_, 0, {{"found", std::move(lines)}});
+        nap.wake();
+      }
+    }
+  }
+
+ private:
+  void take(const json& boxes) {
+    const std::lock_guard lock(mutex_);
+    for (const json& each : boxes) boxes_.push_back(box_of(each));
+    come_.notify_all();
+  }
+
+  json::array_t found() {
+    const std::lock_guard lock(mutex_);
+    if (problem_) std::rethrow_exception(problem_);
+    return std::exchange(lines_, {});
+  }
+
+  void explore(const std::stop_token& stop, Explorer& explorer) {
+    std::unique_lock lock(mutex_);
+    while (come_.wait(lock, stop, [this] { return !boxes_.empty(); }) && !stop.stop_requested()) {
+      const Box box = std::move(boxes_.front());
+      boxes_.pop_front();
+      lock.unlock();
+      json line;
+      std::exception_ptr problem;
+      try {
+        line = line_of(box, explorer.explored(box));
+      } catch (...) {
+        problem = std::current_exception();
+      }
+      lock.lock();
+      if (problem)
+        problem_ = problem;
+      else
+        lines_.push_back(std::move(line));
+    }
+  }
+
+  Wire& wire_;
+  Request request_;
+  std::atomic<bool> over_ = false;
+  std::vector<std::unique_ptr<Explorer>> explorers_;
+  std::mutex mutex_;
+  std::condition_variable_any come_;
+  std::deque<Box> boxes_;  // not yet begun
+  json::array_t lines_;    // not yet sent
+  std::exception_ptr problem_;
+  std::vector<std::jthread> threads_;  // the last: they end before what they use
+};
+
+}  // namespace
+
+void serve(const Request& request) {
+  Serving(request).run();
+  leave(*request.wire);
+}
+
+void decline(Wire& wire, const std::string& why) {
+  say(wire, 0, {{"failed", why}});
+  while (!heard(wire).second.contains("end")) {
+  }
+  leave(wire);
+}
+
+void dismiss(Wire& wire) {
+  for (std::size_t rank = 1; rank < wire.ranks(); ++rank) say(wire, rank, {{"end", true}});
+  for (std::size_t there = wire.ranks() - 1; there > 0;)
+    if (heard(wire).second.contains("gone")) --there;
+}
+
+}  // namespace cairn::search
