@@ -179,6 +179,11 @@ bool nemo_async(const NemoState& state, std::int64_t stages, bool sequence_paral
   return state.sharing == NemoSharing::none && !state.wide_weights && stages == 1 && !sequence_parallel;
 }
 
+// NeMo turns sequence parallelism off where one rank has the whole of a layer, whatever the plan says of it.
+bool nemo_async(const NemoState& state, const plan::Strategy& plan) {
+  return nemo_async(state, plan.pipeline, plan.sequence_parallel && plan.tensor > 1);
+}
+
 void read_nemo_overlap(Import& i, const NemoState& state) {
   bool reduce = true, gather = true;
   if (state.sharing == NemoSharing::none) {
@@ -369,7 +374,7 @@ void write_nemo_overlap(Export& e, const NemoState& state) {
     return;
   }
   const bool none = state.sharing == NemoSharing::none;
-  const bool may = !none || nemo_async(state, s.pipeline, s.sequence_parallel);
+  const bool may = !none || nemo_async(state, s);
   if (reduce && !may)
     e.unsaid(k_reduce_key, "true",
              "NeMo reduces beside the backward pass without pipeline stages and sequence parallelism");
@@ -393,7 +398,7 @@ void write_nemo_bucket(Export& e, const NemoState& state) {
   const auto bytes = static_cast<double>(s.bucket_bytes);
   const double usual = static_cast<double>(e.job.framework().overlap.bucket.size(s.data, reduce).base());
   const bool core = state.sharing == NemoSharing::core;
-  const bool async = nemo_async(state, s.pipeline, s.sequence_parallel) && s.overlap_gradient_reduce;
+  const bool async = nemo_async(state, s) && s.overlap_gradient_reduce;
   if (!async && bytes == usual) {
     e.keys.take(k_key);
     return;

@@ -17,7 +17,7 @@ endfunction()
 
 # cairn_mpi(SOURCE): cairn-mpi.so, which the program loads where it is one of several processes; where MPI is found.
 function(cairn_mpi source)
-  if(NOT TARGET MPI::MPI_CXX)
+  if(NOT MPI_CXX_FOUND)   # FindMPI leaves its target behind where it found nothing
     return()
   endif()
   add_library(cairn-mpi MODULE ${source})
