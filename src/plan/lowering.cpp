@@ -41,8 +41,9 @@ class Lowering::Implementation {
     Pipeline& pipeline = pipeline_of(strategy);
     const ScheduleEntry& entry = *pipeline.schedule;
     check_side_rows(strategy, entry);
-    const UnitSettings settings = unit_settings(strategy, treatment_, behaviour_, pipeline.copies, entry.kept,
-                                                sharding(strategy, entry.exchanges), ends_.host_update(), kernels_);
+    const UnitSettings settings = unit_settings(
+        strategy, treatment_, behaviour_, pipeline.copies, [&entry] { return entry.kept(); },
+        sharding(strategy, entry.exchanges), ends_.host_update(), kernels_);
     if (entry.updates && settings.apply() && settings.parameters_move() && !strategy.reshard_after_forward)
       throw wrong("zero.reshard_after_forward", "parameters that stay gathered while updates change them",
                   "leave it true, or use a schedule that updates once");

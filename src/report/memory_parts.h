@@ -13,7 +13,10 @@ struct MemoryPart {
   const char* fill;
 };
 
-inline constexpr std::size_t k_memory_parts = program::k_categories + 2;
+// Places of memory_parts() behind the categories of tensors.
+inline constexpr std::size_t k_allocator_part = program::k_categories;
+inline constexpr std::size_t k_system_part = k_allocator_part + 1;
+inline constexpr std::size_t k_memory_parts = k_system_part + 1;
 
 // Tensors by category, then what the allocator keeps beside them, then what the system takes.
 inline const std::array<MemoryPart, k_memory_parts>& memory_parts() {
@@ -23,8 +26,8 @@ inline const std::array<MemoryPart, k_memory_parts>& memory_parts() {
     std::array<MemoryPart, k_memory_parts> all;
     for (std::size_t i = 0; i < program::k_categories; ++i)
       all[i] = {category_name(static_cast<program::Category>(i)), k_fills[i]};
-    all[k_memory_parts - 2] = {"allocator: reserved, unused", "#d5d8dd"};
-    all[k_memory_parts - 1] = {"system: context, communicators", "#9aa3ad"};
+    all[k_allocator_part] = {"allocator: reserved, unused", "#d5d8dd"};
+    all[k_system_part] = {"system: context, communicators", "#9aa3ad"};
     return all;
   }();
   return parts;

@@ -28,8 +28,8 @@ constexpr double k_ticks = 8.0;
 std::array<double, k_memory_parts> part_bytes(const predict::StageMemory& stage) {
   std::array<double, k_memory_parts> result{};
   std::copy(stage.at_peak.begin(), stage.at_peak.end(), result.begin());
-  result[k_memory_parts - 2] = stage.reserved_peak - stage.allocated_peak;
-  result[k_memory_parts - 1] = stage.device_peak - stage.reserved_peak;
+  result[k_allocator_part] = stage.reserved_peak - stage.allocated_peak;
+  result[k_system_part] = stage.device_peak - stage.reserved_peak;
   return result;
 }
 

@@ -61,7 +61,7 @@ std::vector<AxisTick> axis_ticks(const AxisSpan& span, double parts) {
 TimeUnit time_unit(double seconds) {
   constexpr std::array<TimeUnit, 3> k_short{{{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}}};
   constexpr std::array<TimeUnit, 3> k_long{{{86400.0, "d"}, {3600.0, "h"}, {60.0, "min"}}};
-  // As core::format: from two of a long unit on.
+  // core::format, too, uses a long unit from two of it on.
   for (const TimeUnit& unit : k_long)
     if (seconds >= 2.0 * unit.seconds) return unit;
   for (const TimeUnit& unit : k_short)

@@ -289,7 +289,7 @@ class RunText : private TextReport {
     const std::string others = sent_by_others();
     if (!others.empty()) line("  {}", paint_.dim(fmt::format("not on that rank, but on others: {}", others)));
   }
-  // Labels of transfers that the rank that ends last has none of: its stage may have no experts.
+  // Labels of transfers that others have and the rank that ends last has not: its stage may have no experts.
   std::string sent_by_others() const {
     std::string all;
     for (std::size_t i = 0; i < program::k_axes; ++i) {

@@ -8,7 +8,7 @@ namespace cairn::report::schema {
 namespace {
 
 constexpr std::size_t k_most_passes = 10'000;   // listed: a megabyte or less
-constexpr std::size_t k_passes_of_stage = 160;  // of one on average: each is then a few pixels of a page wide
+constexpr std::size_t k_passes_of_stage = 160;  // listed of a stage on average: each is a few pixels wide on a page
 
 struct RanPass {
   std::int32_t stage = 0;

@@ -33,7 +33,7 @@ class SearchText : TextReport {
   static std::string time(core::Picoseconds value) { return seconds(core::to_seconds(value)); }
   static std::string points(std::uint64_t count) { return grouped(static_cast<std::int64_t>(count)); }
 
-  // Without a plan there is nothing to be slower than: what bounds would rule out was not looked at.
+  // Points that were not looked at. Without a plan no bound rules a point out, so what is counted as pruned was left.
   std::uint64_t left_points() const {
     return answer_.top.empty() && !answer_.complete ? answer_.counts[static_cast<std::size_t>(search::CellKind::pruned)]
                                                     : 0;

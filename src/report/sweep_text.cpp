@@ -70,13 +70,13 @@ class SweepText : TextReport {
   static std::string training(const sweep::Point& point) {
     return days(point.worth(search::Objective::time_to_train).value());
   }
-  // A column of its own for what is asked and else not shown: how long training takes, how long sequences are.
+  // A column for what the objective asks and the others do not show: how long training takes, how long sequences are.
   std::string asked_column(const std::string& training_words, const std::string& tokens) const {
     if (of_.objective == search::Objective::time_to_train) return fmt::format(" {:>10}", training_words);
     return of_.objective == search::Objective::longest_sequence ? fmt::format(" {:>10}", tokens) : "";
   }
 
-  // Rows of one length tie: the answer would be the experiment's own length whatever fits.
+  // Warns where all rows have sequences of one length: the answer is then that length, whatever would fit.
   void one_length() {
     if (of_.objective != search::Objective::longest_sequence || !answer_.best) return;
     std::optional<std::int64_t> first;

@@ -27,16 +27,33 @@ plan::ParameterTreatment wide_shards() {
   treatment.narrow_shards = false;
   return treatment;
 }
-plan::FrameworkBehaviour copying() {
+plan::FrameworkBehaviour copying(bool keeps_root = false) {
   plan::FrameworkBehaviour behaviour;
   behaviour.copies_gathered = true;
+  behaviour.keeps_root_gathered = keeps_root;
   return behaviour;
 }
+// One model under a framework that gathers the root's parameters for every pass, and under one that keeps them. Both
+// copy what they gather, so that copies() counts it.
+struct RootLowerings {
+  explicit RootLowerings(const ir::Model& model)
+      : gathers_again(model, 8, {}, 0, copying()), keeps(model, 8, {}, 0, copying(true)) {}
+  plan::Lowering gathers_again, keeps;
+};
 plan::Strategy sharded(plan::Sharded what = plan::Sharded::parameters) {
   plan::Strategy strategy;
   strategy.data = k_ranks;
   strategy.stage_layers = {k_layers};
   strategy.sharded = what;
+  return strategy;
+}
+
+// The stages have unlike numbers of layers, so that counts of one are not those of the other.
+plan::Strategy in_two_stages() {
+  plan::Strategy strategy = sharded();
+  strategy.micro_batches = 4;
+  strategy.pipeline = 2;
+  strategy.stage_layers = {k_layers - 2, 2};
   return strategy;
 }
 
@@ -187,10 +204,7 @@ TEST_CASE("A gather's kernels take no memory, and parameters that layers share t
 
 TEST_CASE("Parameters of the root are gathered once for both passes where the framework keeps them") {
   const ir::Model model = small_transformer({.body_layers = k_layers});
-  plan::FrameworkBehaviour behaviour = copying();
-  plan::Lowering again(model, 8, {}, 0, behaviour);
-  behaviour.keeps_root_gathered = true;
-  plan::Lowering keeps(model, 8, {}, 0, behaviour);
+  RootLowerings lowerings(model);
   const std::int64_t body = small_transformer({.body_layers = k_layers + 1}).parameters() - model.parameters();
   const auto ends = static_cast<double>(model.parameters() - k_layers * body);
   REQUIRE(ends > 0.0);
@@ -199,7 +213,7 @@ TEST_CASE("Parameters of the root are gathered once for both passes where the fr
     plan::Strategy strategy = sharded();
     strategy.prefetch = ahead;
     strategy.micro_batches = 2;
-    const program::Program &twice = again.lower(strategy), &once = keeps.lower(strategy);
+    const program::Program &twice = lowerings.gathers_again.lower(strategy), &once = lowerings.keeps.lower(strategy);
     CHECK(copies(forward_pass(once, 0)) == copies(forward_pass(twice, 0)));
     CHECK(copies(backward_pass(once, 0)).elements == copies(backward_pass(twice, 0)).elements - ends);
     // The root's parameters are there in between, and gone in the end.
@@ -210,19 +224,13 @@ TEST_CASE("Parameters of the root are gathered once for both passes where the fr
 
 TEST_CASE("With stages the root's parameters are gathered once a step, since others are under way in between") {
   const ir::Model model = small_transformer({.body_layers = k_layers, .tied = false});
-  plan::FrameworkBehaviour behaviour = copying();
-  plan::Lowering again(model, 8, {}, 0, behaviour);
-  behaviour.keeps_root_gathered = true;
-  plan::Lowering keeps(model, 8, {}, 0, behaviour);
+  RootLowerings lowerings(model);
   const std::int64_t body =
       small_transformer({.body_layers = k_layers + 1, .tied = false}).parameters() - model.parameters();
-  plan::Strategy strategy = sharded();
-  strategy.micro_batches = 4;
-  strategy.pipeline = 2;
-  strategy.stage_layers = {k_layers - 2, 2};
+  plan::Strategy strategy = in_two_stages();
   for (const std::int64_t ahead : {0, 1, 2}) {
     strategy.prefetch = ahead;
-    const program::Program &every = again.lower(strategy), &once = keeps.lower(strategy);
+    const program::Program &every = lowerings.gathers_again.lower(strategy), &once = lowerings.keeps.lower(strategy);
     double ends = 0.0;
     for (const std::int32_t stage : {0, 1}) {
       CAPTURE(ahead, stage);
@@ -247,16 +255,10 @@ TEST_CASE("With stages the root's parameters are gathered once a step, since oth
 
 TEST_CASE("Parameters that a schedule updates within the step are gathered anew, those of the root as well") {
   const ir::Model model = small_transformer({.body_layers = k_layers, .tied = false});
-  plan::FrameworkBehaviour behaviour = copying();
-  plan::Lowering again(model, 8, {}, 0, behaviour);
-  behaviour.keeps_root_gathered = true;
-  plan::Lowering keeps(model, 8, {}, 0, behaviour);
-  plan::Strategy strategy = sharded();
+  RootLowerings lowerings(model);
+  plan::Strategy strategy = in_two_stages();
   strategy.schedule = "pipedream";
-  strategy.micro_batches = 4;
-  strategy.pipeline = 2;
-  strategy.stage_layers = {k_layers - 2, 2};
-  const program::Program &every = again.lower(strategy), &same = keeps.lower(strategy);
+  const program::Program &every = lowerings.gathers_again.lower(strategy), &same = lowerings.keeps.lower(strategy);
   for (const std::int32_t stage : {0, 1})
     for (const bool special : {false, true}) {
       CHECK(copies(forward_pass(same, stage, special)) == copies(forward_pass(every, stage, special)));

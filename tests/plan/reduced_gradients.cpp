@@ -82,32 +82,22 @@ Passes passes_closed_form(double elements, std::int64_t reductions) {
 // A layer x[b, s, h] -> W1 over ffn -> W2 back to h -> norm, whose derivative is one operator -> W3 -> W4.
 ir::Model products_around_a_norm() {
   using namespace small_models;
-  using Dim = Dims::value_type;
-  const Dim tokens{"sequence", loopnest::Extent::of(loopnest::Symbol::sequence)};
   const Dim hidden{"hidden", extent(8)}, ffn{"ffn", extent(16)};
   constexpr auto k_format = numerics::Format::bf16;
   ir::Graph graph;
-  const auto made = [&](const char* name, const Dim& width) {
-    return tensor(graph, name, {{"batch", batch()}, tokens, width}, ir::Role::activation, k_format);
-  };
-  const auto product = [&](ir::TensorId in, const Dim& from, const char* name, const Dim& width) {
-    const ir::TensorId weight = tensor(graph, name, {width, from}, ir::Role::parameter, k_format);
-    const ir::TensorId result = made(name, width);
-    append(graph, operation(name, ir::Kind::contraction, {{"batch", batch()}, tokens, width, from}, 2.0),
-           {read(in, {at(0), at(1), at(3)}), read(weight, {at(2), at(3)}), accumulate(result, {at(0), at(1), at(2)})});
-    return result;
-  };
-  const ir::TensorId x = made("x", hidden);
+  const ir::TensorId x = token_activation(graph, "x", hidden, k_format);
   graph.set_inputs({x});
-  const ir::TensorId before = product(product(x, hidden, "fc1", ffn), ffn, "fc2", hidden);
+  const ir::TensorId inner = token_product(graph, "fc1", x, hidden, ffn, k_format);
+  const ir::TensorId before = token_product(graph, "fc2", inner, ffn, hidden, k_format);
   const ir::TensorId gain = tensor(graph, "gain", {hidden}, ir::Role::parameter, k_format);
-  const ir::TensorId normed = made("normed", hidden);
-  ir::Operator norm = operation("norm", ir::Kind::reduce, {{"batch", batch()}, tokens, hidden}, 4.0, 7.0);
+  const ir::TensorId normed = token_activation(graph, "normed", hidden, k_format);
+  ir::Operator norm = operation("norm", ir::Kind::reduce, {{"batch", batch()}, sequence_dim(), hidden}, 4.0, 7.0);
   norm.joint_gradients = true;
   append(graph, std::move(norm),
          {read(before, {at(0), at(1), at(2)}), read(gain, {at(2)}), write(normed, {at(0), at(1), at(2)})},
          {before, gain});
-  graph.set_outputs({product(product(normed, hidden, "fc3", ffn), ffn, "fc4", hidden)});
+  const ir::TensorId behind = token_product(graph, "fc3", normed, hidden, ffn, k_format);
+  graph.set_outputs({token_product(graph, "fc4", behind, ffn, hidden, k_format)});
   graph.differentiate({.parameter_gradient = numerics::Format::fp32, .fused_accumulation = true});
   ir::Model model;
   model.name = "products around a norm";

@@ -148,31 +148,21 @@ TEST_CASE("Inputs of products that stay gathered: 8 b s h (t-1)/t elements with 
 // it stays gathered, the gathered tensor as well.
 TEST_CASE("A shard whose place a gathered tensor takes comes free late alone") {
   using namespace small_models;
-  using Dim = Dims::value_type;
-  const Dim tokens{"sequence", loopnest::Extent::of(loopnest::Symbol::sequence)};
   const Dim hidden{"hidden", extent(16)}, ffn{"ffn", extent(32)};
   constexpr auto k_format = numerics::Format::bf16;
   ir::Graph graph;
-  const auto made = [&](const char* name, const Dim& width) {
-    return tensor(graph, name, {{"batch", batch()}, tokens, width}, ir::Role::activation, k_format);
-  };
-  const auto product = [&](ir::TensorId in, const Dim& from, const char* name, const Dim& width) {
-    const ir::TensorId weight = tensor(graph, name, {width, from}, ir::Role::parameter, k_format);
-    const ir::TensorId result = made(name, width);
-    append(graph, operation(name, ir::Kind::contraction, {{"batch", batch()}, tokens, width, from}, 2.0),
-           {read(in, {at(0), at(1), at(3)}), read(weight, {at(2), at(3)}), accumulate(result, {at(0), at(1), at(2)})});
-    return result;
-  };
   const Indices all{at(0), at(1), at(2)};
-  const ir::TensorId x = made("x", hidden);
+  const ir::TensorId x = token_activation(graph, "x", hidden, k_format);
   graph.set_inputs({x});
-  const ir::TensorId y = product(product(x, hidden, "fc1", ffn), ffn, "fc2", hidden);
-  const ir::TensorId normed = made("normed", hidden);
-  append(graph, operation("norm", ir::Kind::reduce, {{"batch", batch()}, tokens, hidden}, 4.0, 7.0),
+  const ir::TensorId before = token_product(graph, "fc1", x, hidden, ffn, k_format);
+  const ir::TensorId y = token_product(graph, "fc2", before, ffn, hidden, k_format);
+  const ir::TensorId normed = token_activation(graph, "normed", hidden, k_format);
+  append(graph, operation("norm", ir::Kind::reduce, {{"batch", batch()}, sequence_dim(), hidden}, 4.0, 7.0),
          {read(y, all), write(normed, all)}, {y});
-  const ir::TensorId z = product(product(y, hidden, "fc3", ffn), ffn, "fc4", hidden);
-  const ir::TensorId out = made("out", hidden);
-  append(graph, operation("residual", ir::Kind::pointwise, {{"batch", batch()}, tokens, hidden}, 1.0),
+  const ir::TensorId behind = token_product(graph, "fc3", y, hidden, ffn, k_format);
+  const ir::TensorId z = token_product(graph, "fc4", behind, ffn, hidden, k_format);
+  const ir::TensorId out = token_activation(graph, "out", hidden, k_format);
+  append(graph, operation("residual", ir::Kind::pointwise, {{"batch", batch()}, sequence_dim(), hidden}, 1.0),
          {read(normed, all, ir::InputGradient::passed), read(z, all, ir::InputGradient::passed), write(out, all)});
   graph.set_outputs({out});
   graph.differentiate({.parameter_gradient = numerics::Format::fp32, .fused_accumulation = true});

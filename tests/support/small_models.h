@@ -23,7 +23,8 @@ struct SmallModelOptions {
 namespace small_models {
 
 using loopnest::Affine;
-using Dims = std::initializer_list<std::pair<const char*, loopnest::Extent>>;
+using Dim = std::pair<const char*, loopnest::Extent>;
+using Dims = std::initializer_list<Dim>;
 using Indices = std::initializer_list<Affine>;
 
 inline loopnest::Extent batch() { return loopnest::Extent::of(loopnest::Symbol::batch); }
@@ -120,6 +121,23 @@ inline ir::TensorId rectifier(ir::Graph& graph, const std::string& name, ir::Ten
       tensor(graph, name + ".out", {{"batch", batch()}, {"width", extent(width)}}, ir::Role::activation, format);
   append(graph, operation(name, ir::Kind::pointwise, {{"batch", batch()}, {"width", extent(width)}}, 1.0, 1.0),
          {read(x, {at(0), at(1)}), write(y, {at(0), at(1)})}, {y});
+  return y;
+}
+
+// Activations of all tokens, [batch, sequence, width].
+inline Dim sequence_dim() { return {"sequence", loopnest::Extent::of(loopnest::Symbol::sequence)}; }
+inline ir::TensorId token_activation(ir::Graph& graph, const std::string& name, const Dim& width,
+                                     numerics::Format format) {
+  return tensor(graph, name, {{"batch", batch()}, sequence_dim(), width}, ir::Role::activation, format);
+}
+
+// y[b, s, o] += x[b, s, i] w[o, i]: a contraction with its weight; the operator, y and w are all called `name`.
+inline ir::TensorId token_product(ir::Graph& graph, const std::string& name, ir::TensorId x, const Dim& inputs,
+                                  const Dim& outputs, numerics::Format format) {
+  const ir::TensorId w = tensor(graph, name, {outputs, inputs}, ir::Role::parameter, format);
+  const ir::TensorId y = token_activation(graph, name, outputs, format);
+  append(graph, operation(name, ir::Kind::contraction, {{"batch", batch()}, sequence_dim(), outputs, inputs}, 2.0),
+         {read(x, {at(0), at(1), at(3)}), read(w, {at(2), at(3)}), accumulate(y, {at(0), at(1), at(2)})});
   return y;
 }
 

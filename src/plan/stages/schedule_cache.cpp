@@ -74,6 +74,7 @@ ReplicaGroups model_copies(const pipeline::Schedule& schedule, const std::vector
 
 // Whether a device ever has two micro-batches of one chunk between their forward and backward passes.
 bool several_under_way(const pipeline::Schedule& schedule) {
+  if (schedule.micro_batches == 1) return false;
   for (std::int32_t device = 0; device < schedule.stages; ++device) {
     std::vector<std::int32_t> under_way(static_cast<std::size_t>(schedule.chunks), 0);
     for (const pipeline::Operation& operation : schedule.row(device)) {
@@ -86,6 +87,14 @@ bool several_under_way(const pipeline::Schedule& schedule) {
 }
 
 }  // namespace
+
+Gathered ScheduleEntry::kept() const {
+  if (kept_) return *kept_;
+  // What an operation of the schedule updates is gathered anew by the passes behind it.
+  const Gathered where_several = updates ? Gathered::for_a_pass : Gathered::for_the_step;
+  kept_ = several_under_way(*schedule) ? where_several : Gathered::for_a_micro_batch;
+  return *kept_;
+}
 
 std::shared_ptr<const PassOrder> ScheduleEntry::pass_order(const ReplicaGroups& replicas) const {
   for (const auto& [known, made] : pass_orders_)
@@ -131,8 +140,6 @@ const ScheduleEntry& ScheduleCache::of(const Structure& structure) {
     entry->versions = pipeline::weight_versions(*entry->schedule);
   else
     entry->versions.assign(static_cast<std::size_t>(structure.pipeline), 1);
-  // What an operation of the schedule updates is gathered anew by the passes behind it.
-  if (several_under_way(*entry->schedule)) entry->kept = entry->updates ? Gathered::for_a_pass : Gathered::for_the_step;
   entry->model_copies = model_copies(*entry->schedule, entry->devices);
   entry->chunks.resize(entry->devices.size());
   for (std::int32_t device = 0; device < entry->schedule->stages; ++device)

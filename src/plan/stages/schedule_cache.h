@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -27,13 +28,15 @@ struct ScheduleEntry {
   bool exchanges = false;              // side rows gather parameters and reduce gradients
   bool copies = false;                 // side rows copy activations to the host and back
   bool updates = false;                // the schedule updates parameters by operations of its own
-  Gathered kept = Gathered::for_a_micro_batch;  // how long parameters stay that are not resharded after forward
-  ReplicaGroups model_copies;                   // stages that hold the same layers, in bidirectional pipelines
+  ReplicaGroups model_copies;          // stages that hold the same layers, in bidirectional pipelines
 
+  // How long parameters stay that are not resharded after forward. The schedule is read once a plan asks: few do.
+  Gathered kept() const;
   // What every stage runs where these hold the same parameters.
   std::shared_ptr<const PassOrder> pass_order(const ReplicaGroups& replicas) const;
 
  private:
+  mutable std::optional<Gathered> kept_;
   mutable std::vector<std::pair<ReplicaGroups, std::shared_ptr<const PassOrder>>> pass_orders_;
 };
 

@@ -160,8 +160,9 @@ double held_buckets(const Strategy& strategy, const FrameworkBehaviour& behaviou
 }  // namespace
 
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
-                           const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies, Gathered kept,
-                           Sharding sharding, const ir::Graph& host_update, const UnitKernels& kernels) {
+                           const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
+                           const std::function<Gathered()>& kept, Sharding sharding, const ir::Graph& host_update,
+                           const UnitKernels& kernels) {
   UnitSettings settings{.overlap_gradient_reduce = strategy.overlap_gradient_reduce,
                         .partial_shards = strategy.shard != 0,
                         .reduces_every_micro_batch = strategy.reduce_every_micro_batch || strategy.micro_batches == 1,
@@ -192,8 +193,8 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
   }
   if (settings.parameters_move()) {
     const bool keeps_root = behaviour.keeps_root_gathered && strategy.offload.parameters == Home::device;
-    if (!strategy.reshard_after_forward) settings.body_gathered = kept;
-    if (!strategy.reshard_after_forward || keeps_root) settings.root_gathered = kept;
+    if (!strategy.reshard_after_forward || keeps_root) settings.root_gathered = kept();
+    if (!strategy.reshard_after_forward) settings.body_gathered = settings.root_gathered;
   }
   return settings;
 }

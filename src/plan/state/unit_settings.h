@@ -2,6 +2,8 @@
 // gradients, and when shards are gathered, reduced and moved.
 #pragma once
 
+#include <functional>
+
 #include "cairn/plan/framework_behaviour.h"
 #include "cairn/plan/layer.h"
 #include "cairn/plan/strategy.h"
@@ -39,6 +41,7 @@ static_assert(static_cast<Sharding>(Sharded::parameters) == Sharding::parameters
 //   for_a_pass          2 m  the unit reshards after its forward and after its backward pass
 //   for_a_micro_batch     m  from a forward pass to the end of its backward pass
 //   for_the_step          1  from the first forward pass to the end of the last one that needs them
+// PassKey::special marks the two passes of for_the_step (program/pass_key.h).
 // A unit that does not reshard after its forward pass keeps them for the step where another micro-batch may be under
 // way in between, whose passes need them, too. Source: PyTorch, fully_shard (`reshard_after_forward`) and
 // torch/distributed/pipelining/stage.py, backward_maybe_with_nosync: under a pipeline no backward pass but the last
@@ -104,11 +107,13 @@ struct UnitSettings {
   GradientSync sync(bool last) const;
 };
 
-// Those of a strategy; `copies`: ranks that hold copies of each group's parameters; `kept`: how long the schedule has
-// units keep what they do not reshard after their forward pass; `host_update`, `kernels`: the operators of an update by
-// the host and of gathers and reductions. Throws core::ConfigurationError for settings that do not go together.
+// Those of a strategy; `copies`: ranks that hold copies of each group's parameters; `kept`: says how long the
+// schedule has units keep what they do not reshard after their forward pass, and is called only where some do not;
+// `host_update`, `kernels`: the operators of an update by the host and of gathers and reductions. Throws
+// core::ConfigurationError for settings that do not go together.
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
-                           const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies, Gathered kept,
-                           Sharding sharding, const ir::Graph& host_update, const UnitKernels& kernels);
+                           const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
+                           const std::function<Gathered()>& kept, Sharding sharding, const ir::Graph& host_update,
+                           const UnitKernels& kernels);
 
 }  // namespace cairn::plan

@@ -60,9 +60,9 @@ std::string as_count(double count);        // 1,234
 std::string as_large_count(double count);  // 70.6 B
 std::string as_percent(double ratio);
 std::string as_whole_percent(double ratio);
-std::string as_more(double ratio);    // +3.2 %
-std::string as_change(double ratio);  // +3.2 %, -3.2 %
-std::string as_time_change(double seconds);
+std::string as_more(double ratio);           // +3.2 %
+std::string as_change(double ratio);         // +3.2 %, -3.2 %
+std::string as_time_change(double seconds);  // +3.2 ms, -3.2 ms
 std::string as_flop(double flop);
 std::string as_flop_rate(double flop_per_s);
 std::string as_byte_rate(double bytes_per_s);

@@ -16,7 +16,7 @@ namespace cairn::report::html {
 struct Column {
   std::string name;  // as markup; empty: of bars, which have no heading
   bool number = true;
-  bool narrow = false;  // of a word or two
+  bool narrow = false;  // cells have a word or two, and need no least width
 };
 struct TableRow {
   std::vector<std::string> cells;  // markup, one a column

@@ -7,7 +7,7 @@
 namespace cairn::report::html {
 namespace {
 
-constexpr double k_million_million = 1e12;  // tokens that trainings are compared by
+constexpr double k_compared_tokens = 1e12;  // of a training, where the experiment names no number of its own
 
 // The name that a block or a bare name of an experiment goes by.
 std::string named(const Document& document, const std::string& path) {
@@ -87,9 +87,6 @@ Tile bound_tile(const Document& document) {
 }
 
 Tile cost_tile(const Document& document) {
-  const double tokens_per_s = document.number("/result/tokens_per_s");
-  const std::string days =
-      tokens_per_s > 0.0 ? as_days(k_million_million / tokens_per_s) + " for 10^12 tokens" : std::string();
   if (document.has("/result/training")) {
     Tile tile{.name = "training of " + document.show("/result/training/tokens", as_large_count) + " tokens",
               .figure = document.show("/result/training/time_s", as_days),
@@ -97,15 +94,19 @@ Tile cost_tile(const Document& document) {
     if (document.has("/result/training/usd")) tile.remarks.push_back(document.show("/result/training/usd", as_dollars));
     return tile;
   }
+  const std::string energy = document.show("/result/cost/joule_per_step", as_energy);
+  Tile tile{.name = "energy of a step", .figure = energy};
   if (document.has("/result/cost/usd_per_step"))
-    return {.name = "cost of a step",
+    tile = {.name = "cost of a step",
             .figure = document.show("/result/cost/usd_per_step", as_dollars),
-            .remarks = {document.show("/result/cost/joule_per_step", as_energy), days}};
-  return {
-      .name = "energy of a step", .figure = document.show("/result/cost/joule_per_step", as_energy), .remarks = {days}};
+            .remarks = {energy}};
+  if (const double tokens_per_s = document.number("/result/tokens_per_s"); tokens_per_s > 0.0)
+    tile.remarks.push_back(as_days(k_compared_tokens / tokens_per_s) + " for 10^12 tokens");
+  return tile;
 }
 
-// Each has its own convention, so HFU may be below MFU: full attention counts pairs that no kernel executes.
+// MFU and HFU count attention by unlike conventions, so HFU may be the lower: MFU counts pairs of tokens that no kernel
+// executes.
 Tile mfu_tile(const Document& document) {
   Tile tile{.name = "MFU",
             .figure = document.show("/result/mfu", as_percent),
@@ -118,7 +119,7 @@ Tile mfu_tile(const Document& document) {
   return tile;
 }
 
-// What is too much, before how fast it would be.
+// The sentence that says what does not fit. It stands before the tiles, which say how fast the plan would be.
 std::string too_much(const Document& document) {
   const std::string memory = "/result/memory_bytes";
   if (document.number(memory + "/headroom") >= 0.0)
@@ -130,7 +131,7 @@ std::string too_much(const Document& document) {
              : fmt::format("Does not fit: {}.", much);
 }
 
-// What the step time rests on, where it may be otherwise.
+// By how much the step time would change where something that it rests on is otherwise.
 void add_effects(Page& page, const Document& document) {
   const std::string effects = "/result/effects", step = "/result/iteration_time_s";
   if (document.size(effects) == 0) return;

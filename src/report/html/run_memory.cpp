@@ -23,14 +23,14 @@ constexpr const char* k_memory = "/result/memory_bytes";
 std::array<Figure, k_memory_parts> part_figures(const std::string& object) {
   std::array<Figure, k_memory_parts> all;
   for (std::size_t i = 0; i < program::k_categories; ++i) all[i] = {.value = below(object, memory_parts()[i].name)};
-  all[k_memory_parts - 2] = {.value = object + "/reserved_peak", .less = object + "/allocated_peak"};
-  all[k_memory_parts - 1] = {.value = object + "/device_peak", .less = object + "/reserved_peak"};
+  all[k_allocator_part] = {.value = object + "/reserved_peak", .less = object + "/allocated_peak"};
+  all[k_system_part] = {.value = object + "/device_peak", .less = object + "/reserved_peak"};
   return all;
 }
 
 std::string part_meaning(std::size_t part) {
-  if (part == k_memory_parts - 2) return "What the framework's allocator holds beyond the tensors of that instant.";
-  if (part == k_memory_parts - 1) return "What libraries and communicators take outside the allocator.";
+  if (part == k_allocator_part) return "What the framework's allocator holds beyond the tensors of that instant.";
+  if (part == k_system_part) return "What libraries and communicators take outside the allocator.";
   return label_meaning(memory_parts()[part].name);
 }
 
@@ -115,7 +115,7 @@ void add_peak(Page& page, const Document& document) {
                                      document.string(memory + "/peak_at/phase")),
               .columns = {{"what", false}, {"bytes"}, {"of the capacity"}, {"", false}, {"meaning", false}}};
   const auto figures = part_figures(memory);
-  // Where it does not fit the peak is the longest bar, and the capacity a shorter one.
+  // Where the plan does not fit, the peak has the longest bar, and the capacity a shorter one.
   const double longest = std::max(document.number(capacity), document.number(memory + "/device_peak"));
   const auto row = [&](std::string name, const Figure& figure, std::string_view fill, std::string meaning, bool whole) {
     const double bytes = document.number(figure);

@@ -198,7 +198,7 @@ void add_run_pipeline(Page& page, const Document& document) {
   PipelinePicture picture(document, time);
   const std::string svg = picture.draw();
   const bool cut = windows->size() > 1;
-  // The axis counts seconds, which are not how long times are told.
+  // The axis counts seconds, while the other figures of the page tell long times in minutes, hours or days.
   const std::string step = "/result/iteration_time_s";
   const std::string length =
       time_unit(document.number(step)).seconds > 1.0

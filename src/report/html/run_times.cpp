@@ -141,7 +141,7 @@ void add_floors(Page& page, const Document& document) {
                                     document.show({.value = row + "/time_s", .over = row + "/floor_s"}, as_factor)}});
   }
   page.table(table);
-  // Its stage may have no experts.
+  // The stage of that rank may have no experts, whose transfers other stages wait for.
   std::string others;
   if (const Json* sent = document.find("/result/communication_bytes"))
     for (const auto& [label, moved] : sent->items())

@@ -97,7 +97,7 @@ class FrontPicture : Picture {
     end_point();
   }
 
-  // Round numbers of the unit that they are told in, inside the picture and off one another.
+  // Ticks stand at round numbers of their unit. Labels stay inside the picture, and one that would overlap is left out.
   void time_ticks() {
     const TimeUnit unit = time_unit(x_.to);
     double free_from = 0.0;  // where the next label may begin
@@ -150,12 +150,12 @@ void add_plans(Page& page, const Document& document, const std::string& list, co
   page.table(table);
 }
 
-// A search over sizes is over when its sizes are, too, not only the last of them.
+// A search for a size is complete once it has tried all sizes that it must, not when the search at one size is.
 bool stopped(const Document& document) {
   return !document.flag("/certificate/complete") || (document.has("/extent") && !document.flag("/extent/complete"));
 }
 
-// Without a plan there is nothing to be slower than: what bounds would rule out is what was not looked at.
+// Whether points were not looked at. Without a plan no bound rules a point out, so what is counted as pruned was left.
 bool has_left(const Document& document) {
   return !document.has("/best") && stopped(document) && document.number("/space/pruned") > 0.0;
 }
@@ -327,7 +327,7 @@ void add_reasons(Page& page, const Document& document) {
                    bar(document.number(row + "/count") / std::max(1.0, document.number("/space/points")),
                        look == k_point_kinds.end() ? "#5b84b1" : look->fill),
                    why, nearest}});
-    // Plans that are the same are computed once, and the reason is told of that one.
+    // Plans that are the same are computed once, and the reason counts that one alone.
     const Figure same{.value = "/space/unfit", .less = row + "/count"};
     if (kind == "unfit" && document.number(same) > 0.0)
       table.rows.push_back(

@@ -19,7 +19,7 @@ constexpr double k_curve_left = 66.0, k_curve_right = 14.0, k_curve_top = 30.0, 
                  k_curve_bottom = 50.0;  // around and of the plot [pixels]
 constexpr double k_curve_ticks = 6.0;
 constexpr double k_curve_point = 4.5, k_curve_ring = 8.5;
-constexpr double k_one_pixel = 1.0;
+constexpr double k_told_apart = 1.0;         // points nearer than that lie on one another [pixels]
 constexpr std::size_t k_curve_letters = 24;  // of a label; points and rows have values whole
 constexpr std::size_t k_few_curves = 4;      // of more, ideal scaling is drawn fainter
 constexpr double k_told_elasticity = 5e-4;
@@ -71,12 +71,12 @@ class CurvePicture : Picture {
                        [&](const Curve& curve) { return ideal(curve, curve.points.front()).has_value(); });
   }
   const std::vector<Curve>& curves() const { return curves_; }
-  // The name of a line drawn later, each point of this one being a point of it, too; null where there is none.
+  // The name of a line that is drawn later and has all points of this one, so that it hides it; null where none does.
   const std::string* hidden_by(std::size_t index) const {
     for (std::size_t other = curves_.size(); --other > index;)
       if (std::all_of(curves_[index].points.begin(), curves_[index].points.end(), [&](const CurvePoint& mine) {
             return std::any_of(curves_[other].points.begin(), curves_[other].points.end(), [&](const CurvePoint& its) {
-              return its.at == mine.at && std::abs(y(rate(its)) - y(rate(mine))) < k_one_pixel;
+              return its.at == mine.at && std::abs(y(rate(its)) - y(rate(mine))) < k_told_apart;
             });
           }))
         return &curves_[other].name;
@@ -95,7 +95,7 @@ class CurvePicture : Picture {
     remark(2.0, k_unit_line, "start", "tokens/s");
     for (std::size_t i = 0; i < curves_.size(); ++i) ideal_line(i);
     for (std::size_t i = 0; i < curves_.size(); ++i) curve(i);
-    // Rows of one rate lie on one another: those that fit lie on those that do not, and the best on all.
+    // Rows of one rate lie on one another: those that fit are drawn over those that do not, and the best over all.
     for (const RowKind kind : {RowKind::unfit, RowKind::fits, RowKind::best})
       for (std::size_t i = 0; i < curves_.size(); ++i)
         for (const CurvePoint& each : curves_[i].points)
@@ -174,11 +174,11 @@ class CurvePicture : Picture {
     add("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\"/>\n", path, colour(index));
   }
 
-  void point(std::size_t index, const CurvePoint& at, RowKind kind) {
-    begin_point(fmt::format("row-{}", at.row),
-                fmt::format("{} {}{}: {} tokens/s", keys_.front(), values_[at.at],
-                            curves_[index].name.empty() ? "" : ", " + curves_[index].name, as_rate(rate(at))));
-    const double left = x(at.at), top = y(rate(at));
+  void point(std::size_t index, const CurvePoint& of, RowKind kind) {
+    begin_point(fmt::format("row-{}", of.row),
+                fmt::format("{} {}{}: {} tokens/s", keys_.front(), values_[of.at],
+                            curves_[index].name.empty() ? "" : ", " + curves_[index].name, as_rate(rate(of))));
+    const double left = x(of.at), top = y(rate(of));
     add("<circle cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"11\" fill=\"transparent\"/>", left, top);
     if (kind == RowKind::best)
       add("<circle class=\"ring\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>", left, top, k_curve_ring);
@@ -230,7 +230,7 @@ Tile best_tile(const Document& document, const std::string& result) {
   return of(objective == "step-time" ? "the shortest step" : "step of the best row", "/iteration_time_s", as_time);
 }
 
-// Whether all rows have sequences of one length, so that each of them is the longest.
+// Whether all rows have sequences of one length, so that none is longer than another.
 bool one_length(const Document& document) {
   double first = 0.0;
   for (std::size_t i = 0; i < document.size("/rows"); ++i) {
@@ -345,6 +345,7 @@ std::string row_remark(const Document& document, const std::string& row) {
   return fmt::format("{}; {}", settings_words(document, row + "/search/settings"), words);
 }
 
+// Whether all values of a key are plain numbers, which a column aligns to the right.
 bool are_numbers(const std::vector<std::string>& values) {
   return std::all_of(values.begin(), values.end(), [](const std::string& value) {
     return !value.empty() && value.find_first_not_of("0123456789.") == std::string::npos;
