@@ -14,9 +14,8 @@ using search::Type;
 
 namespace {
 
-constexpr std::array k_variables{search::Variable{"tp"}, search::Variable{"pp"},
-                                 search::Variable{"recompute", Type::text},
-                                 search::Variable{"sequence_parallel", Type::truth}};
+constexpr std::array k_asked{search::Variable{"tp"}, search::Variable{"pp"}, search::Variable{"recompute", Type::text},
+                             search::Variable{"sequence_parallel", Type::truth}};
 
 config::Node written(std::string text) {
   config::Node node = config::make_scalar(std::move(text), {});
@@ -29,13 +28,13 @@ bool holds(const std::string& text, double tp = 8, double pp = 4, std::string_vi
            bool sequence_parallel = true) {
   const std::array<search::VariableValue, 4> values{
       {{.number = tp}, {.number = pp}, {.text = recompute}, {.number = sequence_parallel ? 1.0 : 0.0}}};
-  return Expression(written(text), k_variables, "constraints").holds(values);
+  return Expression(written(text), k_asked, "constraints").holds(values);
 }
 
 // "column: message" of the error that a text is.
 std::string error_of(const std::string& text) {
   try {
-    Expression(written(text), k_variables, "constraints");
+    Expression(written(text), k_asked, "constraints");
   } catch (const core::ConfigurationError& error) {
     const core::Diagnostic& first = error.diagnostics().front();
     return std::to_string(first.column) + ": " + first.message;
@@ -89,7 +88,7 @@ TEST_CASE("what is divided by nothing is equal to nothing") {
 }
 
 TEST_CASE("a condition says which variables it reads") {
-  const Expression expression(written("pp <= 4 or recompute == 'full'"), k_variables, "constraints");
+  const Expression expression(written("pp <= 4 or recompute == 'full'"), k_asked, "constraints");
   CHECK_FALSE(expression.reads(0));
   CHECK(expression.reads(1));
   CHECK(expression.reads(2));

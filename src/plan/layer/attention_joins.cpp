@@ -15,7 +15,7 @@ class Kernels {
     const ir::TensorId made = tensor("made", Format::bf16), narrow = tensor("narrow", Format::bf16);
     const ir::TensorId part = tensor("part", Format::fp32), wide = tensor("wide", Format::fp32),
                        other = tensor("other", Format::fp32);
-    add("attention.join", 2.0, {{made, ir::Mode::read}, {part, ir::Mode::accumulate}});
+    add("attention.join", 2.0, {{made, ir::Mode::read}, {part, ir::Mode::read}, {other, ir::Mode::write}});
     add("attention.join.widen", 0.0, {{made, ir::Mode::read}, {wide, ir::Mode::write}});
     add("attention.join.narrow", 0.0, {{part, ir::Mode::read}, {narrow, ir::Mode::write}});
     add("attention.join.difference", 1.0, {{part, ir::Mode::read}, {wide, ir::Mode::read}, {other, ir::Mode::write}});
