@@ -113,7 +113,7 @@ const Described<Way>& attention_way_keys() {
       {"link_loads",
        or_null(described(list_of(attention_link_keys().schema()),
                          "both passes, inner to outer, messages straight from source to destination; null: of more "
-                         "than 64 ranks, or not the best grid of its scheme")),
+                         "than 64 ranks, of what cannot be, or of a grid that is not its scheme's best")),
        [](const Way& of) { return of.links.empty() ? Json() : attention_link_keys().list(of.links); }},
       {"ratio_to_lower_bound", or_null(ratio("bytes received over the lower bound, forward; null: see bound_premise")),
        [](const auto& of) { return nullable(of.bound.forward.ratio); }},

@@ -103,9 +103,9 @@ attention::Passes<int> bounded_ways(const attention::Request& request) {
 
 }  // namespace
 
-// The bound is positive from 4 ranks on: 2 a b p > (a + b)^2 with a = 2, b = 2 / g forward and a = 3, b = 4 / g backward,
-// 8 / g > (1 + 1 / g)^2 and 96 / g > (3 + 4 / g)^2 for p = 4, g <= 4. Zigzag work is exactly even under a causal mask, all
-// blocks are under a full one, and both move whole heads: some way meets the premises of either pass.
+// The bound is positive from 4 ranks on: 2 a b p > (a + b)^2 with a = 2, b = 2 / g forward and a = 3, b = 4 / g
+// backward, so 8 / g > (1 + 1 / g)^2 and 96 / g > (3 + 4 / g)^2 for p = 4, g <= 4. Zigzag work is exactly even under a
+// causal mask, blocks are under a full one, and rings move whole heads: some way meets the premises of either pass.
 TEST_CASE("attention: no way beats the lower bound", "[attention]") {
   const config::Loader loader = testing::shipped();
   struct Nodes {

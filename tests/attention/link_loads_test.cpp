@@ -31,7 +31,7 @@ void check_load(const LinkLoad& load, std::int64_t links, std::int64_t busiest, 
 
 }  // namespace
 
-// Each of 16 ranks sends 15 times K and V to the next: 7 of 8 inside the node, the last one of a node to the other node.
+// Each of 16 ranks sends 15 times K and V to the next: 7 of 8 inside the node, the last of a node to the other node.
 TEST_CASE("attention: a ring leaves a node by one adapter of eight", "[attention]") {
   const std::vector<LinkLoad> loads = loads_of(small_request(2), "ring");
   REQUIRE(loads.size() == 2);
@@ -72,8 +72,8 @@ TEST_CASE("attention: tensor ranks send beside each other", "[attention]") {
   check_load(loads[1], 16, 7 * 2 * k_part, 7 * 2 * k_part * 4.0 / 16.0);
 }
 
-// Published beside 64 A100 on 16 nodes: the ring uses one of a node's four adapters, the square on 8 x 8 all of them. Its
-// rows are two nodes, so that 4 of 7 receivers of Q and O are outside; of a column no two ranks share a node.
+// The machine of a published headline, 64 A100 on 16 nodes: a ring uses one of a node's four adapters, 8 x 8 ranks all of
+// them. A row is two nodes, so that 4 of 7 receivers of Q and O are outside; of a column no two ranks share a node.
 TEST_CASE("attention: link loads of 64 ranks on 16 nodes", "[attention]") {
   const config::Loader loader = testing::shipped();
   const hardware::Machine machine =

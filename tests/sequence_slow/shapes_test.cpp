@@ -59,8 +59,8 @@ struct Masking {
 constexpr Masking k_maskings[] = {
     {"full", Mask::full, false}, {"causal", Mask::causal, false}, {"packed", Mask::causal, true}};
 
-// Two tokens a rank, which zigzag needs; packed: two documents that end inside a rank's tokens. As many heads of keys as
-// of queries, or half as many.
+// Two tokens a rank, which zigzag needs; packed: two documents that end inside a rank's tokens. As many heads of keys
+// as of queries, or half as many.
 Problem problem_on(const Grid& grid, const Masking& masking, bool grouped) {
   const std::int64_t tokens = 2 * grid.ranks();
   Problem problem{.tokens = tokens,
