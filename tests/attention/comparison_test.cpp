@@ -207,8 +207,8 @@ TEST_CASE("attention: communication falls with the root of the ranks in two dime
   CHECK(received("ring", 32) / received("ring", 8) == Approx(1023.0 / 1024.0 * 64.0 / 63.0));
 }
 
-// In blocks of n d / p a ring receives 2 x 63 forward and 2 x 63 + 2 x 64 backward, a rank of 8 x 8 4 x 7 and 7 x 7: 126 / 28
-// = 4.50 and 380 / 77 = 4.94. Where the ring passes fp32 sums on, 508 / 77 = 6.60; statistics make that 6.55.
+// In blocks of n d / p a ring receives 2 x 63 forward and 2 x 63 + 2 x 64 backward, a rank of 8 x 8 4 x 7 and 7 x 7:
+// 126 / 28 = 4.50 and 380 / 77 = 4.94. Where the ring passes fp32 sums on, 508 / 77 = 6.60; statistics make that 6.55.
 TEST_CASE("attention: a square of 64 ranks receives a fraction of what a ring of them does", "[attention]") {
   attention::Request request = small_request(8);
   request.tokens = 65536;

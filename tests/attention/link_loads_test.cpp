@@ -72,8 +72,8 @@ TEST_CASE("attention: tensor ranks send beside each other", "[attention]") {
   check_load(loads[1], 16, 7 * 2 * k_part, 7 * 2 * k_part * 4.0 / 16.0);
 }
 
-// The machine of a published headline, 64 A100 on 16 nodes: a ring uses one of a node's four adapters, 8 x 8 ranks all of
-// them. A row is two nodes, so that 4 of 7 receivers of Q and O are outside; of a column no two ranks share a node.
+// The machine of a published headline, 64 A100 on 16 nodes: a ring uses one of a node's four adapters, 8 x 8 ranks all
+// of them. A row is two nodes, so that 4 of 7 receivers of Q and O are outside; of a column no two ranks share a node.
 TEST_CASE("attention: link loads of 64 ranks on 16 nodes", "[attention]") {
   const config::Loader loader = testing::shipped();
   const hardware::Machine machine =
