@@ -19,11 +19,11 @@ using namespace cairn::sequence;
 
 namespace {
 
-struct Sides {
+struct ShapeSides {
   std::int64_t rows;
   std::int64_t columns;
 };
-constexpr Sides k_sides[] = {{1, 4}, {2, 2}, {2, 4}, {4, 4}, {4, 6}, {8, 8}};
+constexpr ShapeSides k_sides[] = {{1, 4}, {2, 2}, {2, 4}, {4, 4}, {4, 6}, {8, 8}};
 constexpr std::int64_t k_lines[] = {4, 6, 8, 16, 24, 64};
 constexpr std::size_t k_shapes = 6;
 
@@ -41,7 +41,7 @@ std::vector<std::vector<Grid>> grids_in_shapes(const Scheme& scheme) {
     for (const std::int64_t ranks : k_lines) all.push_back(scheme.grids(ranks));
     return all;
   }
-  for (const Sides& sides : k_sides) {
+  for (const ShapeSides& sides : k_sides) {
     std::vector<Grid>& some = all.emplace_back();
     for (const Grid& grid : scheme.grids(sides.rows * sides.columns))
       if ((plane && grid.rows == sides.rows && grid.columns == sides.columns) ||
