@@ -115,6 +115,17 @@ void order(std::vector<Way>& ways) {
   });
 }
 
+void add_links(Comparison& comparison, const Request& request) {
+  if (request.context_ranks() > k_most_linked) return;
+  const std::vector<std::size_t> shown = comparison.shown();
+  core::work_on_all(shown.size(), core::threads(0), {}, [&](std::size_t i) {
+    Way& way = comparison.ways[shown[i]];
+    if (way.stands())
+      way.links = link_loads(request.network, request.tensor_ranks, *way.scheme, comparison.problem, way.grid,
+                             comparison.backward);
+  });
+}
+
 }  // namespace
 
 std::vector<std::size_t> Comparison::shown() const {
@@ -143,6 +154,7 @@ Comparison compare(const Request& request) {
   result.ways = evaluated(asked_for(request), places_at_once(request), evaluation);
   if (result.ways.empty()) refuse_choice(request);
   order(result.ways);
+  add_links(result, request);
   result.bound_bytes = {.forward = evaluation.bound_bytes(AttentionPass::forward),
                         .backward = request.backward ? evaluation.bound_bytes(AttentionPass::backward) : 0.0};
   result.assumptions = evaluation.assumptions();

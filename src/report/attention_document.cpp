@@ -13,6 +13,7 @@ namespace {
 
 using attention::BoundRatio;
 using attention::Comparison;
+using attention::LinkLoad;
 using attention::Passes;
 using attention::Proof;
 using attention::Way;
@@ -50,6 +51,18 @@ const Described<Proof>& attention_proof_keys() {
        &Proof::largest_error},
       {"fault", or_null(text("the first thing that is wrong; null: it computes attention")),
        [](const Proof& proof) { return nullable(proof.fault); }}};
+  return keys;
+}
+
+const Described<LinkLoad>& attention_link_keys() {
+  static const Described<LinkLoad> keys{
+      {"level", text("of the network, by its name"), [](const LinkLoad& load) { return load.level; }},
+      {"links", count("ports of its units; of more ports than accelerators each accelerator's count as one"),
+       &LinkLoad::links},
+      {"busiest_bytes", count("B of the link that carries most, in the direction that does"), &LinkLoad::busiest},
+      {"mean_bytes", amount("B of a link on average"), &LinkLoad::mean},
+      {"over_mean", ratio("the one over the other; 1 where the level carries nothing"),
+       [](const LinkLoad& load) { return load.over_mean(); }}};
   return keys;
 }
 
@@ -97,6 +110,11 @@ const Described<Way>& attention_way_keys() {
        of_standing([](const Way& way) { return way.memory; })},
       {"balance", or_null(ratio("mean over the most of the pairs that ranks compute")),
        of_standing([](const Way& way) { return way.balance; })},
+      {"link_loads",
+       or_null(described(list_of(attention_link_keys().schema()),
+                         "both passes, inner to outer, messages straight from source to destination; null: of more "
+                         "than 64 ranks, of what cannot be, or of a grid that is not its scheme's best")),
+       [](const Way& of) { return of.links.empty() ? Json() : attention_link_keys().list(of.links); }},
       {"ratio_to_lower_bound", or_null(ratio("bytes received over the lower bound, forward; null: see bound_premise")),
        [](const auto& of) { return nullable(of.bound.forward.ratio); }},
       {"bound_premise", text("what that bound takes for granted, or why there is no ratio"),

@@ -16,10 +16,11 @@ namespace {
 using attention::Comparison;
 using attention::Way;
 
-constexpr std::size_t k_attention_rows = 11;    // without --full
-constexpr std::size_t k_attention_grid = 28;    // columns
-constexpr std::size_t k_attention_way = 30;     // columns
-constexpr std::size_t k_attention_reasons = 2;  // likewise
+constexpr std::size_t k_attention_rows = 11;      // without --full
+constexpr std::size_t k_attention_reasons = 2;    // likewise
+constexpr std::ptrdiff_t k_attention_lines = 24;  // likewise, of the whole answer
+constexpr std::size_t k_attention_grid = 28;      // columns
+constexpr std::size_t k_attention_way = 30;       // columns
 constexpr const char* k_attention_baseline = "ring";
 
 double total_s(const Way& way) { return core::to_seconds(way.total()); }
@@ -89,6 +90,7 @@ class AttentionText : TextReport {
     bound(comparison);
     refusals(comparison);
     proofs(comparison);
+    links(comparison);
   }
 
   void table(const Comparison& comparison) {
@@ -178,6 +180,27 @@ class AttentionText : TextReport {
                       "results and gradients within {:.1e} of dense attention",
                       held, asked, error),
           "", "  ");
+  }
+
+  // "intra 1.14, inter 8.00"
+  static std::string link_words(const Way& way) {
+    std::string words;
+    for (const attention::LinkLoad& load : way.links)
+      words += fmt::format("{}{} {:.2f}", words.empty() ? "" : ", ", core::printable(load.level), load.over_mean());
+    return words;
+  }
+
+  // Without --full where the screen has room, a warning included.
+  void links(const Comparison& comparison) {
+    const Way* best = comparison.best();
+    if (best == nullptr || best->links.empty()) return;
+    std::string words = link_words(*best);
+    const Way* ring = best_of_scheme(comparison, k_attention_baseline);
+    if (ring != nullptr && ring != best && !ring->links.empty()) words += "; ring: " + link_words(*ring);
+    words = wrapped("busiest link over the mean: " + words, "", "  ");
+    constexpr std::ptrdiff_t k_warning = 1;
+    const auto lines = [](const std::string& of) { return std::count(of.begin(), of.end(), '\n'); };
+    if (full_ || lines(out_) + lines(words) + k_warning <= k_attention_lines) out_ += words;
   }
 
   void several() {

@@ -53,6 +53,22 @@ TEST_CASE("attention: the answer on one screen", "[attention]") {
   CHECK(text.out.find("proved on numbers") != std::string::npos);
 }
 
+// Of 16 hops of a ring over two nodes 14 stay inside, over 16 links, and 2 leave, by 1 adapter of 8: 16 / 14 and 8.
+TEST_CASE("attention: loads of links stand beside the figures", "[attention]") {
+  const std::vector<std::string> of_ring{"--cluster", "dgx-h100", "--nodes",  "2",    "--seq",    "16Ki",
+                                         "--heads",   "16",       "--scheme", "ring", "--forward"};
+  const json way = asked("attention", of_ring)["schemes"][0];
+  REQUIRE(way["link_loads"].size() == 2);
+  const json& outside = way["link_loads"][1];
+  CHECK(outside["level"] == "inter");
+  CHECK(outside["links"] == 16);
+  CHECK(outside["busiest_bytes"] == way["bytes_sent_per_gpu"]["forward"]);
+  CHECK(outside["over_mean"] == Approx(8.0));
+  const Outcome text = run(with_command(of_ring));
+  INFO(text.out << text.err);
+  CHECK(text.out.find("busiest link over the mean: intra 1.14, inter 8.00\n") != std::string::npos);
+}
+
 TEST_CASE("attention: several lengths and clusters", "[attention]") {
   const json document = asked("attention", {"--cluster", "dgx-h100", "--nodes", "1,2", "--seq", "4Ki..16Ki", "--heads",
                                             "8", "--scheme", "zigzag", "--forward"});

@@ -12,6 +12,7 @@
 //   compute, transfers        sums of the kernels and of the calls of that run; what of the time is no kernel's is
 //                             exposed: computation waits
 //   ratio                     bytes received / bytes of the lower bound (pebble::attention_exchange_bound)
+//   links                     loads of the cluster's links (link_loads.h)
 // Bytes, messages, pairs and buffers are the most of any rank (sequence/group.h).
 //
 // Premises of the bound: every rank computes its share of the pairs (balance of at least k_balanced), whole heads, and
@@ -24,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "cairn/attention/link_loads.h"
 #include "cairn/attention/proof.h"
 #include "cairn/attention/request.h"
 #include "cairn/core/time.h"
@@ -60,7 +62,8 @@ struct Way {
   core::Picoseconds compute = 0;
   core::Picoseconds transfers = 0;
   Passes<BoundRatio> bound = {};
-  std::optional<Proof> proof = {};  // where it was asked for
+  std::vector<LinkLoad> links = {};  // of ways that are shown, of at most k_most_linked ranks
+  std::optional<Proof> proof = {};   // where it was asked for
 
   core::Picoseconds total() const { return time.forward + time.backward; }
   core::Picoseconds exposed() const { return total() - compute; }
