@@ -296,8 +296,12 @@ TEST_CASE("A page is written beside the result and the timeline") {
   refused({"search", k_fits, "--print-space", "--html", page}, {"--html", "a page shows what a search found"});
   refused({"run", "--strategy-file", page, "--html", page}, {"--html"});
   // Neither of two documents can be read where one follows the other; a result in a file is in nobody's way.
-  for (const char* form : {"--json", "--csv"})
-    refused({"run", k_fits, form, "--html", "-"}, {"--html", "both be on standard output"});
+  refused({"run", k_fits, "--csv", "--html", "-"}, {"--html", "both be on standard output"});
+  // With --json an error is a document, too, and the only one.
+  const Outcome mixed = run({"run", k_fits, "--json", "--html", "-"});
+  CHECK(mixed.code == 2);
+  CHECK(json::parse(mixed.out).at("schema") == "cairn.error/1");
+  CHECK(mixed.err.find("both be on standard output") != std::string::npos);
   const Outcome apart = run({"run", k_fits, "--json", "-q", "--html", "-", "-o", scratch() + "/apart.json"});
   CHECK(apart.code == 0);
   CHECK(apart.out.ends_with("</html>\n"));
