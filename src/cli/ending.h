@@ -27,7 +27,7 @@ class Ending {
     return cut_off_;
   }
   // Before the first byte of the result. It does not return once all is cut off.
-  void write() {
+  void begin_writing() {
     std::unique_lock lock(mutex_);
     over_.wait(lock, [&] { return !cut_off_; });
     writing_ = true;

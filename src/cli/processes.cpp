@@ -44,9 +44,9 @@ std::string library() {
 std::unique_ptr<search::Wire> wire_to_others() {
   const std::int64_t count = started_together();
   if (count <= 1) return nullptr;
-  const auto cannot = [&](const std::string& why) {
+  const auto cannot = [&](const std::string& why, const char* remedy = "start one, without mpirun") {
     return core::CapabilityError(
-        fmt::format("{} processes were started to search together, and {}; start one, without mpirun", count, why));
+        fmt::format("{} processes were started to search together, and {}; {}", count, why, remedy));
   };
   const std::string file = library();
   if (file.empty())
@@ -58,14 +58,21 @@ std::unique_ptr<search::Wire> wire_to_others() {
   if (begin == nullptr) throw cannot(fmt::format("{} is of another version", file));
   std::unique_ptr<search::Wire> wire(begin());
   if (!wire) throw cannot("this MPI allows no threads");
+  // The launcher of another MPI leaves each of them alone, and each would answer.
+  if (wire->ranks() != static_cast<std::size_t>(count))
+    throw cannot(fmt::format("the MPI of this build knows of {}, as under the launcher of another MPI", wire->ranks()),
+                 "start them by the mpirun of Open MPI or by srun --mpi=pmix, or start one, without mpirun");
   return wire;
 }
 
 }  // namespace
 
 std::int64_t started_together() {
-  for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
-    if (const std::int64_t count = number_of(variable); count > 0) return count;
+  // Of Open MPI; of MPICH and what comes of it; of MVAPICH; of jsrun. A script under one may have been started by another.
+  std::int64_t most = 0;
+  for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "JSM_NAMESPACE_SIZE"})
+    most = std::max(most, number_of(variable));
+  if (most > 0) return most;
   // By srun --mpi=pmix. Without this variable Slurm's other ones are those of a script that runs a single process.
   if (std::getenv("PMIX_RANK") == nullptr) return 1;
   return std::max<std::int64_t>(1, number_of("SLURM_STEP_NUM_TASKS"));

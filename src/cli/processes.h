@@ -24,7 +24,7 @@ void refuse_several(const std::string& what);
 class Processes {
  public:
   // Made after Interruption: MPI has threads of its own. Throws core::CapabilityError where there are several and this
-  // build has no MPI, or the machine.
+  // build has no MPI, or the machine, or where the launcher is of another MPI than the one of this build.
   Processes();
   ~Processes();
   Processes(const Processes&) = delete;

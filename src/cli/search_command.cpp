@@ -148,7 +148,7 @@ int search_layouts(const SearchArguments& arguments, Context& context, Ending& e
       .objective = objective,
       .extent = extent ? &*extent : nullptr,
       .tool = context.tool};
-  ending.write();
+  ending.begin_writing();
   if (page) {
     page->write(report::html_report(report::json(found, -1)));
     page->finish();
@@ -187,8 +187,11 @@ int command(const SearchArguments& arguments, Context& context) {
   set_verbosity(context.common);
   try {
     search_layouts(arguments, context, ending, processes);
-  } catch (const std::exception&) {
-    search::decline(*processes.wire(), current_failure().lines.front());
+  } catch (const std::exception& error) {
+    const Failure failure = current_failure();
+    const bool bug = failure.code == k_bug;  // the first says that it is one
+    search::decline(*processes.wire(), bug ? error.what() : failure.lines.front(),
+                    bug ? search::Fault::bug : search::Fault::lacking);
   }
   return k_ok;  // another exit code would make the launcher end the first before it has told why
 }

@@ -1,6 +1,7 @@
 #include "crew.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,28 +22,36 @@ constexpr std::size_t k_rounds_ahead = 4;
 // Boxes that a process holds for each of its threads: one that is explored, one that waits.
 constexpr std::size_t k_boxes_a_thread = 2;
 
+// What another process has said against itself.
+std::exception_ptr problem_of(std::size_t rank, const json& why, const json& fault) {
+  const std::string text = fmt::format("process {}: {}", rank, why.get<std::string>());
+  if (fault.get<int>() == static_cast<int>(Fault::bug)) return std::make_exception_ptr(std::runtime_error(text));
+  return std::make_exception_ptr(core::CapabilityError(text));
+}
+
 }  // namespace
 
 std::chrono::microseconds Nap::next() { return std::exchange(length_, std::min(2 * length_, k_longest_nap)); }
 
+// Alone it explores what is asked for and nothing else, which `most` threads do at once; a thread more would have nothing
+// to do. How many boxes are asked for together may not depend on the threads, for the answer does not. Beside other
+// processes boxes that come next are explored, too, and there is work for every thread.
 Crew::Crew(const Request& request, std::size_t most) : request_(request), most_(most) {
-  for (std::size_t i = 0; i < std::clamp<std::size_t>(request.threads, 1, most); ++i)
-    explorers_.push_back(std::make_unique<Explorer>(request));
   if (request.wire != nullptr) hands_.resize(request.wire->ranks());
+  const std::size_t threads = hands_.empty() ? std::min(request.threads, most) : request.threads;
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, threads); ++i)
+    explorers_.push_back(std::make_unique<Explorer>(request));
 }
 
 std::size_t Crew::ahead() const {
   if (hands_.empty()) return 0;
-  std::size_t room = 0;
+  std::size_t room = explorers_.size();
   for (const Hand& hand : hands_) room += hand.room;
   return k_rounds_ahead * most_ + room;
 }
 
 std::vector<std::optional<Findings>> Crew::explored(const std::vector<Box>& boxes, const std::vector<Box>& next) {
-  Round round{.boxes = boxes,
-              .found = std::vector<std::optional<Findings>>(boxes.size()),
-              .problems = std::vector<std::exception_ptr>(boxes.size()),
-              .missing = boxes.size()};
+  Round round{.boxes = boxes, .found = std::vector<std::optional<Findings>>(boxes.size())};
   open_up(round, next);
   // Where there are other processes, one thread more speaks with them, and sleeps in between.
   const std::size_t all = explorers_.size() + (hands_.empty() ? 0 : 1);
@@ -52,9 +61,19 @@ std::vector<std::optional<Findings>> Crew::explored(const std::vector<Box>& boxe
     else
       lead(round);
   });
-  for (const std::exception_ptr& problem : round.problems)
-    if (problem) std::rethrow_exception(problem);
-  return std::move(round.found);
+  if (round.problem && round.missing == 0) std::rethrow_exception(round.problem);
+  return std::move(round.found);  // where the search was asked to end it may not have come to the problem
+}
+
+void Crew::Round::settle(std::size_t place, std::optional<Findings> outcome, const std::exception_ptr& thrown) {
+  found[place] = std::move(outcome);
+  if (thrown && place < end) {
+    problem = thrown;
+    end = place;
+  }
+  missing =
+      static_cast<std::size_t>(std::count_if(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(end),
+                                             [](const std::optional<Findings>& each) { return !each.has_value(); }));
 }
 
 // ---- who explores what ----
@@ -70,9 +89,8 @@ void Crew::open_up(Round& round, const std::vector<Box>& next) {
     const auto lent = lent_.find(key_of(round.boxes[i]));
     if (lent == lent_.end()) {
       open(round.boxes[i], i);
-    } else if (lent->second.found) {
-      round.found[i] = std::move(lent->second.found);
-      --round.missing;
+    } else if (lent->second.settled()) {
+      round.settle(i, std::move(lent->second.found), lent->second.problem);
       lent_.erase(lent);
     } else {
       lent->second.place = i;
@@ -96,6 +114,7 @@ std::optional<std::size_t> Crew::price(const Open& open, std::size_t rank) const
 
 // Takes out the first of those of the lowest price.
 std::optional<Crew::Open> Crew::next_of(Round& round, std::size_t rank) {
+  if (round.problem) std::erase_if(round.open, [&](const Open& each) { return !round.needs(each); });
   if (hands_.empty()) {
     if (round.open.empty()) return std::nullopt;
     const Open open = round.open.front();
@@ -137,16 +156,11 @@ void Crew::work(Round& round, Explorer& explorer) {
     }
     lock.lock();
     --round.busy;
-    if (open->place) {
-      --round.missing;
-      round.found[*open->place] = std::move(found);
-      round.problems[*open->place] = problem;
-    } else if (problem) {
-      round.problems.push_back(problem);
-    } else {
-      lent_.insert_or_assign(key_of(*open->box), Lent{.box = *open->box, .found = std::move(found)});
-    }
-    round.failed = round.failed || problem;
+    if (open->place)
+      round.settle(*open->place, std::move(found), problem);
+    else
+      lent_.insert_or_assign(key_of(*open->box),
+                             Lent{.box = *open->box, .found = std::move(found), .problem = problem});
     if (round.over()) round.changed.notify_all();
   }
 }
@@ -161,7 +175,8 @@ Findings Crew::found_of(const Box& box, Explorer& explorer) const {
 }
 
 // ---- other processes ----
-// Gives them boxes and takes what they find until nothing of the round is missing.
+// Gives them boxes and takes what they find until nothing of the round is missing. One that is stopped (SIGSTOP) with boxes
+// of the round is waited for, however long, as one that is slow: until --time-limit or a signal ends the search.
 void Crew::lead(Round& round) {
   for (Nap nap;;) {
     try {
@@ -206,8 +221,7 @@ bool Crew::hear(Round& round) {
   const std::optional<Message> message = request_.wire->receive();
   if (!message) return false;
   const json words = json::from_cbor(message->bytes);
-  if (words.contains("failed"))
-    throw core::CapabilityError(fmt::format("process {}: {}", message->from, words["failed"].get<std::string>()));
+  if (words.contains("failed")) std::rethrow_exception(problem_of(message->from, words["failed"], words.at("fault")));
   Hand& hand = hands_.at(message->from);
   if (words.contains("of")) {
     if (words["of"] != request_.of)
@@ -218,27 +232,35 @@ bool Crew::hear(Round& round) {
     hand.room = k_boxes_a_thread * words.at("threads").get<std::size_t>();
     return true;
   }
+  if (words.contains("threw")) {
+    const json& line = words["threw"];
+    --hand.holds;
+    keep(round, line, problem_of(message->from, line.at("why"), line.at("fault")));
+    return true;
+  }
   for (const json& line : words.at("found")) {
     --hand.holds;
-    keep(round, line);
+    keep(round, line, {});
   }
   return true;
 }
 
-void Crew::keep(Round& round, const json& line) {
+// `line`: what was found of a box, or which it was that threw a problem.
+void Crew::keep(Round& round, const json& line, const std::exception_ptr& problem) {
   std::unique_lock lock(round.mutex);
   const auto lent = lent_.find(key_of(line));
-  if (lent == lent_.end() || lent->second.found) throw std::logic_error("findings of a box that nobody was given");
+  if (lent == lent_.end() || lent->second.settled()) throw std::logic_error("findings of a box that nobody was given");
   lock.unlock();  // no other thread touches what another process has
-  Findings found = findings_of(line, lent->second.box);
-  if (request_.journal != nullptr) request_.journal->add(lent->second.box, found);
+  std::optional<Findings> found;
+  if (!problem) found = findings_of(line, lent->second.box);
+  if (found && request_.journal != nullptr) request_.journal->add(lent->second.box, *found);
   lock.lock();
   if (!lent->second.place) {
     lent->second.found = std::move(found);
+    lent->second.problem = problem;
     return;
   }
-  round.found[*lent->second.place] = std::move(found);
-  --round.missing;
+  round.settle(*lent->second.place, std::move(found), problem);
   lent_.erase(lent);
 }
 

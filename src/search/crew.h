@@ -33,7 +33,7 @@ class Nap {
 
 class Crew {
  public:
-  // `most`: explorers of this process.
+  // `most`: boxes that are asked for together.
   Crew(const Request& request, std::size_t most);
 
   // This process's own, while none of its boxes is explored.
@@ -43,7 +43,8 @@ class Crew {
 
   // What is found of each box, in their order; none of those that nobody has explored when the search is asked to end.
   // `next`: boxes that are likely to be asked for thereafter, the first first. Processes explore them when there is
-  // nothing better to do, and what is found is kept. Of what goes wrong the first in the order of boxes is thrown.
+  // nothing better to do, and what is found is kept. What one of `boxes` throws is thrown once all before it are
+  // explored, as where they are explored in order; what one of `next` throws is kept until it is asked for.
   std::vector<std::optional<Findings>> explored(const std::vector<Box>& boxes, const std::vector<Box>& next);
 
  private:
@@ -58,15 +59,19 @@ class Crew {
   struct Round {
     const std::vector<Box>& boxes;
     std::vector<std::optional<Findings>> found;
-    std::vector<std::exception_ptr> problems;  // of these boxes, then of others
-    std::size_t missing = 0;                   // those that nothing was found of so far
+    std::exception_ptr problem = {};
+    std::size_t end = boxes.size();      // the place of the box that threw it: it and those after it are not needed
+    std::size_t missing = boxes.size();  // those before the end that nothing was found of so far
     std::vector<Open> open = {};
-    std::size_t busy = 0;  // threads of this process that explore
-    bool failed = false;
+    std::size_t busy = 0;   // threads of this process that explore
+    bool failed = false;    // another process has, or what was said to it
     std::mutex mutex = {};  // of all this, and of lent_ and explored_by_
     std::condition_variable changed = {};
 
     bool over() const { return failed || (missing == 0 && busy == 0); }
+    bool needs(const Open& each) const { return each.place ? *each.place < end : end == boxes.size(); }
+    // What became of the box at a place.
+    void settle(std::size_t place, std::optional<Findings> outcome, const std::exception_ptr& thrown);
   };
   // Another process.
   struct Hand {
@@ -79,6 +84,9 @@ class Crew {
     Box box;
     std::optional<std::size_t> place = {};  // in the round
     std::optional<Findings> found = {};
+    std::exception_ptr problem = {};
+
+    bool settled() const { return found || problem; }
   };
 
   bool stopped() const { return request_.stop && request_.stop(); }
@@ -92,7 +100,7 @@ class Crew {
   void lead(Round& round);
   void hand_out(Round& round);
   bool hear(Round& round);
-  void keep(Round& round, const nlohmann::json& line);
+  void keep(Round& round, const nlohmann::json& line, const std::exception_ptr& problem);
 
   const Request& request_;
   std::vector<std::unique_ptr<Explorer>> explorers_;  // one a thread

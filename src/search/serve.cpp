@@ -5,12 +5,14 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <stop_token>
 #include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "cairn/core/diagnostics.h"
 #include "cairn/search/crew.h"
 #include "cairn/search/search.h"
 #include "crew.h"
@@ -30,6 +32,33 @@ std::pair<std::size_t, json> heard(Wire& wire) {
     if (const std::optional<Message> message = wire.receive()) return {message->from, json::from_cbor(message->bytes)};
 }
 
+json complaint(const char* key, json of_what, Fault fault) {
+  return {{key, std::move(of_what)}, {"fault", static_cast<int>(fault)}};
+}
+
+// Of a box that threw the exception that is being handled.
+json thrown_by(const Box& box) {
+  const auto said = [&](const std::string& why, Fault fault) {
+    const BoxKey key = key_of(box);
+    json line = complaint("why", why, fault);
+    line["box"] = {key.first, key.second};
+    return line;
+  };
+  try {
+    throw;
+  } catch (const core::ConfigurationError& error) {
+    return said(error.what(), Fault::lacking);
+  } catch (const core::CapabilityError& error) {
+    return said(error.what(), Fault::lacking);
+  } catch (const core::InputOutputError& error) {
+    return said(error.what(), Fault::lacking);
+  } catch (const std::bad_alloc&) {
+    return said("this machine has too little memory", Fault::lacking);
+  } catch (const std::exception& error) {
+    return said(error.what(), Fault::bug);
+  }
+}
+
 void leave(Wire& wire) { say(wire, 0, {{"gone", true}}); }
 
 // Threads that explore the boxes that have come, beside one that speaks with rank 0.
@@ -44,7 +73,13 @@ class Serving {
     for (const auto& each : explorers_)
       threads_.emplace_back([this, &explorer = *each](const std::stop_token& stop) { explore(stop, explorer); });
   }
-  ~Serving() { over_ = true; }  // what is under way is of no use
+  // What is under way is of no use, and nothing more is begun.
+  ~Serving() {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    boxes_.clear();
+    for (std::jthread& each : threads_) each.request_stop();
+  }
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
 
@@ -61,6 +96,10 @@ class Serving {
         say(wire_, 0, {{"found", std::move(lines)}});
         nap.wake();
       }
+      for (json& each : thrown()) {
+        say(wire_, 0, {{"threw", std::move(each)}});
+        nap.wake();
+      }
     }
   }
 
@@ -73,8 +112,11 @@ class Serving {
 
   json::array_t found() {
     const std::lock_guard lock(mutex_);
-    if (problem_) std::rethrow_exception(problem_);
     return std::exchange(lines_, {});
+  }
+  json::array_t thrown() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(thrown_, {});
   }
 
   void explore(const std::stop_token& stop, Explorer& explorer) {
@@ -84,17 +126,15 @@ class Serving {
       boxes_.pop_front();
       lock.unlock();
       json line;
-      std::exception_ptr problem;
+      bool threw = false;
       try {
         line = line_of(box, explorer.explored(box));
-      } catch (...) {
-        problem = std::current_exception();
+      } catch (const std::exception&) {
+        line = thrown_by(box);
+        threw = true;
       }
       lock.lock();
-      if (problem)
-        problem_ = problem;
-      else
-        lines_.push_back(std::move(line));
+      (threw ? thrown_ : lines_).push_back(std::move(line));
     }
   }
 
@@ -104,9 +144,9 @@ class Serving {
   std::vector<std::unique_ptr<Explorer>> explorers_;
   std::mutex mutex_;
   std::condition_variable_any come_;
-  std::deque<Box> boxes_;  // not yet begun
-  json::array_t lines_;    // not yet sent
-  std::exception_ptr problem_;
+  std::deque<Box> boxes_;              // not yet begun
+  json::array_t lines_;                // not yet sent
+  json::array_t thrown_;               // nor these: of boxes that threw
   std::vector<std::jthread> threads_;  // the last: they end before what they use
 };
 
@@ -117,8 +157,8 @@ void serve(const Request& request) {
   leave(*request.wire);
 }
 
-void decline(Wire& wire, const std::string& why) {
-  say(wire, 0, {{"failed", why}});
+void decline(Wire& wire, const std::string& why, Fault fault) {
+  say(wire, 0, complaint("failed", why, fault));
   while (!heard(wire).second.contains("end")) {
   }
   leave(wire);

@@ -62,6 +62,20 @@ TEST_CASE("One, two and four processes print the same bytes") {
   }
 }
 
+// Open MPI knows of the processes that its own launcher has started; each of the others would answer for itself.
+TEST_CASE("Processes that the launcher of another MPI has started are refused") {
+  for (const char* const variable : {"PMI_SIZE", "MV2_COMM_WORLD_SIZE"}) {
+    setenv(variable, "3", 1);
+    const Outcome outcome = run(together(1, {k_experiment}));
+    unsetenv(variable);
+    INFO(variable << ": " << outcome.err);
+    CHECK(outcome.code == 4);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err.find("the MPI of this build knows of 1") != std::string::npos);
+    CHECK(outcome.err.find("srun --mpi=pmix") != std::string::npos);
+  }
+}
+
 TEST_CASE("What is wrong is told once, by the first, and ends all") {
   const Outcome outcome = run(together(3, {"no-such-experiment", "--json"}));
   INFO(outcome.err);

@@ -3,88 +3,20 @@
 
 #include "catch.h"
 
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <mutex>
-#include <optional>
+#include <cstddef>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "cairn/core/diagnostics.h"
+#include "search/letters.h"
 #include "search/small_search.h"
 
 using namespace cairn;
 using namespace cairn::search_tests;
 
 namespace {
-
-// Boxes of letters, one for each rank.
-class LetterBoxes {
- public:
-  explicit LetterBoxes(std::size_t ranks) : letters_(ranks) {}
-  std::size_t ranks() const { return letters_.size(); }
-  void put(std::size_t to, search::Message letter) {
-    const std::lock_guard lock(mutex_);
-    letters_.at(to).push_back(std::move(letter));
-  }
-  std::optional<search::Message> take(std::size_t rank) {
-    const std::lock_guard lock(mutex_);
-    if (letters_[rank].empty()) return std::nullopt;
-    search::Message letter = std::move(letters_[rank].front());
-    letters_[rank].pop_front();
-    return letter;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::deque<search::Message>> letters_;
-};
-
-class Letters : public search::Wire {
- public:
-  Letters(LetterBoxes& boxes, std::size_t rank) : boxes_(boxes), rank_(rank) {}
-  std::size_t rank() const override { return rank_; }
-  std::size_t ranks() const override { return boxes_.ranks(); }
-  std::size_t ranks_here() const override { return boxes_.ranks(); }
-  void send(std::size_t to, std::vector<std::uint8_t> bytes) override {
-    boxes_.put(to, {.from = rank_, .bytes = std::move(bytes)});
-  }
-  std::optional<search::Message> receive() override { return boxes_.take(rank_); }
-
- private:
-  LetterBoxes& boxes_;
-  std::size_t rank_;
-};
-
-// What the others do, until this goes.
-class Others {
- public:
-  using Life = std::function<void(search::Wire&)>;
-  Others(std::size_t ranks, const Life& life) : boxes_(ranks), first_(boxes_, 0) {
-    for (std::size_t rank = 1; rank < ranks; ++rank)
-      threads_.emplace_back([this, rank, life] {
-        Letters wire(boxes_, rank);
-        life(wire);
-      });
-  }
-  ~Others() {
-    search::dismiss(first_);
-    for (std::thread& each : threads_) each.join();
-  }
-  Others(const Others&) = delete;
-  Others& operator=(const Others&) = delete;
-  search::Wire* wire() { return &first_; }
-
- private:
-  LetterBoxes boxes_;
-  Letters first_;
-  std::vector<std::thread> threads_;
-};
 
 Others::Life serving(const SmallSearch& small, std::size_t threads, const std::string& of = k_of) {
   return [&small, threads, of](search::Wire& wire) {
@@ -171,6 +103,7 @@ TEST_CASE("A process that cannot serve ends the search with what it says") {
     }
     FAIL("the other process was never heard");
   };
-  fails([](search::Wire& wire) { search::decline(wire, "no such file"); }, "process 1: no such file");
+  fails([](search::Wire& wire) { search::decline(wire, "no such file", search::Fault::lacking); },
+        "process 1: no such file");
   fails(serving(small, 1, R"({"experiment": "yours"})"), "process 1 has another program");
 }

@@ -34,10 +34,12 @@ class SmallSearch {
         loaded_.experiment.strategy, subject_);
   }
 
-  search::Request request(std::size_t threads = 1) const {
+  const search::Space& space() const { return space_; }
+  search::Request request(std::size_t threads = 1) const { return request(threads, space_); }
+  search::Request request(std::size_t threads, const search::Space& space) const {
     return {.settings = loaded_.experiment,
             .parts = parts_,
-            .space = space_,
+            .space = space,
             .subject = subject_,
             .exhaustive = exhaustive,
             .contention = false,

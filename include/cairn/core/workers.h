@@ -13,11 +13,22 @@
 #include <thread>
 #include <vector>
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 namespace cairn::core {
 
-// So many; where `asked` is 0, as many as the machine runs at once.
+// So many; where `asked` is 0, as many as this process may run at once: a job of a shared machine, and a process that its
+// launcher has bound, have fewer cores than there are.
 inline std::size_t threads(std::int64_t asked) {
-  return asked > 0 ? static_cast<std::size_t>(asked) : std::max(1U, std::thread::hardware_concurrency());
+  if (asked > 0) return static_cast<std::size_t>(asked);
+#if defined(__linux__)
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  if (sched_getaffinity(0, sizeof mine, &mine) == 0) return static_cast<std::size_t>(std::max(1, CPU_COUNT(&mine)));
+#endif
+  return std::max(1U, std::thread::hardware_concurrency());
 }
 
 // work(0), ..., work(count - 1), each once, taken in this order by `threads` of them; fewer where `stop` says so between

@@ -7,7 +7,8 @@
 //
 //   rank r -> 0   {"of": ..., "threads": T}   it has begun
 //                 {"found": [line, ...]}      lines as in a journal (journal.h)
-//                 {"failed": why}             it cannot go on
+//                 {"threw": {"box": box, "why": why, "fault": fault}}   it explored a box, which failed
+//                 {"failed": why, "fault": fault}                       it cannot go on
 //                 {"gone": true}              its last word
 //   rank 0 -> r   {"boxes": [box, ...]}
 //                 {"end": true}
@@ -50,9 +51,14 @@ class Wire {
 // Explores the boxes that rank 0 sends over request.wire, on request.threads, until it is dismissed. Of the request
 // `top`, `exhaustive`, `contention`, `journal`, `stop` and `progress` are those of rank 0.
 void serve(const Request& request);
+// Whose fault it is that a process cannot do its part: rank 0 throws core::CapabilityError for what its machine, its
+// files or its build lack, and std::runtime_error, an internal error, for a bug.
+enum class Fault : std::uint8_t { lacking, bug };
 // Tells rank 0 why this process cannot serve, and waits until it is dismissed.
-void decline(Wire& wire, const std::string& why);
-// By rank 0, when its answer has been written or there will be none: the others may go. Returns when they have said so.
+void decline(Wire& wire, const std::string& why, Fault fault);
+// By rank 0, when its answer has been written or there will be none: the others may go. Returns when they have said so,
+// however late: the end of MPI waits for every process, so that going without one that is stopped (SIGSTOP) would only
+// move the wait, and ending without MPI's end is an error to the launcher, beside an answer that is right.
 void dismiss(Wire& wire);
 
 }  // namespace cairn::search
