@@ -1,7 +1,6 @@
 #include "nemo.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "cairn/core/printable.h"
 #include "megatron.h"
 #include "numbers.h"
+#include "omegaconf.h"
 #include "yaml_arguments.h"
 
 namespace cairn::launch {
@@ -158,6 +158,12 @@ void read_nemo_stages(Import& i) {
     return i.error(i.take(k_nemo_chunks)->place, k_nemo_chunks, "is no number of virtual stages", "choose another");
   read_nemo_ends(i, {.layers = *layers, .stages = *pp, .chunks = chunks});
   if (chunks == 1) {
+    // schedules.py, forward_backward_pipelining_without_interleaving. One stage has a schedule of its own.
+    if (*pp > 1 && nemo_truth(i, k_nemo_p2p, false))
+      return i.error(i.take(k_nemo_p2p)->place, k_nemo_p2p, "without virtual stages, which Megatron-Core refuses",
+                     "say overlap_p2p_comm: false, or virtual_pipeline_model_parallel_size");
+    if (*pp > 1 && !nemo_truth(i, k_nemo_batched, true))
+      i.remark(*i.take(k_nemo_batched), "transfers of 1f1b are modelled as batched, with the wait that follows them");
     for (const char* name : {k_nemo_p2p, k_nemo_batched}) i.no_effect(name, "the schedule is not interleaved");
     return i.experiment.put("strategy.schedule.kind", "1f1b", {});
   }
@@ -258,40 +264,56 @@ void write_nemo_recompute(Export& e) {
   e.say(k_nemo_layers_again, r.count.value_or(1));
 }
 
-// Transformer Engine chooses, or takes what attention_backend says; Megatron-Core's own attention keeps the scores.
+// Transformer Engine chooses, or takes what attention_backend says; the attention of Megatron-Core's and of NeMo's own
+// layers keeps the scores. The softmax of kept scores is fused in Transformer Engine by NVTE_MASKED_SOFTMAX_FUSION, on
+// by default; in Megatron-Core where masked_softmax_fusion says so (transformer_config.py); in NeMo's layers unless it
+// says no (megatron_gpt_model.py).
 constexpr const char* k_nemo_backend = "model.attention_backend";
 constexpr const char* k_nemo_flash = "model.use_flash_attention";
 constexpr const char* k_nemo_softmax = "model.masked_softmax_fusion";
 void read_nemo_attention(Import& i) {
   const bool engine = nemo_truth(i, k_nemo_engine, false), own = !nemo_truth(i, k_nemo_core, false);
-  const char* kept = nemo_truth(i, k_nemo_softmax, true) ? "fused-softmax" : "unfused";
-  const Word* backend = i.word(k_nemo_backend);
+  const Word* backend = engine ? i.word(k_nemo_backend) : nullptr;
   const std::string name = backend != nullptr ? backend->text : "auto";
   std::string kernel;
   if (!engine) {
-    kernel = own && nemo_truth(i, k_nemo_flash, false) ? "flash2" : kept;
+    const bool flash = own && nemo_truth(i, k_nemo_flash, false);
+    kernel = flash ? "flash2" : nemo_truth(i, k_nemo_softmax, own) ? "fused-softmax" : "unfused";
   } else if (name == "flash") {
     kernel = "flash2";
   } else if (name == "fused") {
     kernel = "cudnn";
   } else if (name == "unfused" || name == "local") {
-    kernel = kept;
+    kernel = "fused-softmax";
   } else if (name != "auto") {
     return i.error(backend->place, k_nemo_backend, fmt::format("{} is no backend", core::quoted(name)),
                    "use auto, flash, fused, unfused or local");
   }
+  i.no_effect(k_nemo_backend, "of Transformer Engine's attention alone");
+  i.no_effect(k_nemo_softmax, engine ? "Transformer Engine's attention does not read it" : "no scores are kept");
   i.no_effect(k_nemo_flash, engine ? "Transformer Engine chooses the kernel" : "of NeMo's own attention alone");
   if (!kernel.empty())
     i.experiment.put("training.kernels.attention", kernel, backend != nullptr ? backend->place : config::Place{});
 }
 void write_nemo_attention(Export& e) {
-  e.say(k_nemo_engine, "true");
   const std::string kernel = e.keys.text("training.kernels.attention");
-  if (kernel != "cudnn" && kernel != "flash2" && kernel != "fused-softmax" && kernel != "unfused")
+  const bool needs_engine = e.job.strategy().attention.scheme != nullptr ||
+                            std::any_of(e.arguments.begin(), e.arguments.end(), [](const Argument& each) {
+                              return each.name == "model.fp8" || each.name == k_nemo_tp_overlap;
+                            });
+  if (kernel == "unfused" && !needs_engine) {  // Megatron-Core's own attention
+    e.keys.take("training.kernels.attention");
+    for (const char* name : {k_nemo_engine, k_nemo_softmax}) e.say(name, "false");
+    return;
+  }
+  e.say(k_nemo_engine, "true");
+  if (kernel == "unfused")
+    return e.unsaid("training.kernels.attention",
+                    "the softmax of Transformer Engine, which this plan needs, is fused where scores are kept");
+  if (kernel != "cudnn" && kernel != "flash2" && kernel != "fused-softmax")
     return e.unsaid("training.kernels.attention", "NeMo chooses between FlashAttention 2, cuDNN's and kept scores");
   e.keys.take("training.kernels.attention");
   e.say(k_nemo_backend, kernel == "cudnn" ? "fused" : kernel == "flash2" ? "flash" : "unfused");
-  if (kernel == "unfused") e.say(k_nemo_softmax, "false");
 }
 
 constexpr const char* k_nemo_pointwise[] = {"model.bias_activation_fusion", "model.bias_dropout_add_fusion"};
@@ -315,86 +337,6 @@ void write_nemo_framework(Export& e) {
     e.unsaid("training.framework", "NeMo trains with Megatron-Core");
   e.take_usual();
 }
-
-// References and sums of OmegaConf where they are a whole value: ${.hidden_size}, ${multiply:4, ${model.hidden_size}}.
-// References of the launcher's files begin with `training`, below which it reads them.
-class Interpolation {
- public:
-  Interpolation(const config::Node& root, const Given& given) : root_(root), given_(given) {}
-
-  config::Node resolved(const config::Node& node, const std::string& parent) const {
-    config::Node result = node;
-    if (node.is_scalar() && node.text == "???") return config::make_node(config::NodeKind::null, node.place);
-    if (node.is_scalar())
-      if (const auto text = value(node.text, parent, 0)) result.text = *text;
-    for (config::Node& item : result.items) item = resolved(item, parent);
-    return result;
-  }
-  config::Node resolved_map(const config::Node& node, const std::string& path) const {
-    config::Node result = node;
-    for (config::Entry& entry : result.entries)
-      entry.value = entry.value.is_map() ? resolved_map(entry.value, config::join_path(path, entry.key))
-                                         : resolved(entry.value, path);
-    return result;
-  }
-
- private:
-  static constexpr int k_deepest = 8;  // references to references
-
-  static std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
-  }
-
-  std::optional<std::string> value(std::string_view text, const std::string& parent, int depth) const {
-    text = trimmed(text);
-    if (depth > k_deepest) return std::nullopt;
-    if (!text.starts_with("${") || !text.ends_with('}')) return std::string(text);
-    const std::string_view inside = text.substr(2, text.size() - 3);
-    const std::size_t colon = inside.find(':'), brace = inside.find('$');
-    if (colon == std::string_view::npos || colon > brace) return reference(inside, parent, depth);
-    const std::size_t comma = inside.find(',', colon);  // of a first operand that is no function itself
-    if (comma == std::string_view::npos) return std::nullopt;
-    const auto left = value(inside.substr(colon + 1, comma - colon - 1), parent, depth + 1);
-    const auto right = value(inside.substr(comma + 1), parent, depth + 1);
-    return left && right ? applied(inside.substr(0, colon), *left, *right) : std::nullopt;
-  }
-
-  static std::optional<std::string> applied(std::string_view function, const std::string& left,
-                                            const std::string& right) {
-    const auto a = decimal(left), b = decimal(right);
-    if (!a || !b || (function != "multiply" && function != "sum")) return std::nullopt;
-    const double result = function == "multiply" ? *a * *b : *a + *b;
-    constexpr double k_exact = 9007199254740992.0;  // 2^53
-    if (!(std::abs(result) < k_exact)) return std::nullopt;
-    return result == std::floor(result) ? fmt::format("{:.0f}", result) : fmt::format("{}", result);
-  }
-
-  // A leading dot is the map that the value stands in, another one the map around that.
-  std::optional<std::string> reference(std::string_view name, std::string parent, int depth) const {
-    std::string path(name);
-    if (name.starts_with('.')) {
-      name.remove_prefix(1);
-      for (; name.starts_with('.'); name.remove_prefix(1))
-        parent.erase(parent.find('.') == std::string::npos ? 0 : parent.rfind('.'));
-      path = parent.empty() ? std::string(name) : fmt::format("{}.{}", parent, name);
-    } else if (name.starts_with("training.")) {
-      path = name.substr(std::string_view("training.").size());
-    }
-    const config::Node* found = config::find_path(root_, path);
-    if (found != nullptr && found->is_scalar()) {
-      const std::size_t dot = path.rfind('.');
-      return value(found->text, dot == std::string::npos ? std::string() : path.substr(0, dot), depth + 1);
-    }
-    for (const std::string& each : given_.definitions)
-      if (each.starts_with(path + "=")) return each.substr(path.size() + 1);
-    return std::nullopt;
-  }
-
-  const config::Node& root_;
-  const Given& given_;
-};
 
 // Recipes of NeMo 2 are programs. The line by which the text is one; 0: it is none.
 int python_line(std::string_view text) {
@@ -443,7 +385,7 @@ Import read_nemo(std::string_view text, const std::string& file_name, const Give
   problems.raise_if_errors();
   if (const config::Node* training = root.find("training"); training != nullptr && training->find("model") != nullptr)
     root = config::Node(*training);
-  if (root.is_map()) root = Interpolation(root, given).resolved_map(root, {});
+  if (root.is_map()) root = with_references(root, given);
   std::vector<Argument> arguments = yaml_arguments(root);
   if (arguments.empty() || root.find("model") == nullptr)
     throw core::ConfigurationError(
@@ -481,7 +423,11 @@ const Table& nemo() {
                                   {.read = read_nemo_attention, .write = write_nemo_attention},
                                   {.read = read_nemo_pointwise, .write = write_nemo_pointwise},
                                   {.read = [](Import& i) { i.experiment.put("training.framework", "megatron", {}); },
-                                   .write = write_nemo_framework}};
+                                   .write = write_nemo_framework},
+                                  {.read = [](Import& i) {  // the last: of what was read
+                                    i.refuse_read("${", "cannot be resolved",
+                                                  "write its value, or give it by --define NAME=VALUE");
+                                  }}};
     add(all.rows, nemo_model_rows());
     add(all.rules, before);
     add(all.rules, nemo_model_rules());

@@ -204,6 +204,25 @@ void read_nemo_overlap(Import& i, const NemoState& state) {
   i.experiment.put("strategy.overlap.dp.gather", gather ? "true" : "false", {});
 }
 
+// What Apex's optimizer does otherwise: megatron_gpt_model.py, distributed_adam_buckets; megatron_base_model.py,
+// store_params.
+void note_apex(Import& i, const NemoState& state) {
+  i.notes.emplace_back(
+      "Apex's optimizer reduces the gradients of a layer (of a virtual stage where there are several) together, in "
+      "whole "
+      "buckets of bucket_cap_mb, the last of them padded; Cairn fills buckets of that size across layers, without "
+      "padding.");
+  const Word* format = i.word("model.optim.dtype");
+  const bool whole = nemo_truth(i, "model.optim.store_params", state.fp8_weights);
+  if (format != nullptr && nemo_format(format->text) != "fp32" && format->text != "float32")
+    i.remark(*i.take("model.optim.dtype"), "moments stay in fp32");
+  else if (state.format == "bf16" && !state.wide_weights && !whole)
+    i.notes.emplace_back(
+        "Beside weights in bf16 Apex's optimizer keeps the 16 bits that they lack of fp32 ones, two bytes each; Cairn "
+        "holds "
+        "and moves four.");
+}
+
 // Elements with Megatron-Core's optimizer, MiB of what travels with Apex's, MiB of fp32 without a distributed one.
 constexpr std::int64_t k_nemo_most_bucket = std::int64_t{1} << 50;
 constexpr double k_nemo_mebibyte = 1048576.0;
@@ -264,6 +283,7 @@ void read_nemo_data(Import& i) {
   read_nemo_formats(i, state);
   read_nemo_overlap(i, state);
   read_nemo_bucket(i, state);
+  if (state.sharing == NemoSharing::apex) note_apex(i, state);
 }
 
 // NeMo's words for the recipe; nothing where none are it.

@@ -173,6 +173,22 @@ void Import::error(const config::Place& place, std::string_view name, std::strin
   problems.add(config::error_at(place, std::string(name), std::move(message), std::move(hint)));
 }
 
+void Import::refuse_read(std::string_view mark, const std::string& message, const std::string& hint) {
+  const auto at = [](const config::Place& place) { return std::pair(place.line, place.column); };
+  for (const Argument& each : arguments_) {
+    if (!each.read) continue;
+    const bool remarked = std::any_of(remarks_.begin(), remarks_.end(),
+                                      [&](const Unsaid& known) { return at(known.place) == at(each.place); });
+    for (const Word& value : each.values) {
+      if (remarked || value.text.find(mark) == std::string::npos) continue;
+      const bool known = std::any_of(problems.all().begin(), problems.all().end(), [&](const core::Diagnostic& other) {
+        return std::pair(other.line, other.column) == at(value.place);
+      });
+      if (!known) error(value.place, each.name, fmt::format("{} {}", core::quoted(value.text), message), hint);
+    }
+  }
+}
+
 std::vector<Unsaid> Import::unsaid() const {
   std::vector<Unsaid> result = remarks_;
   for (const Argument& each : arguments_)

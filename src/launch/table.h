@@ -59,6 +59,8 @@ class Import {
   void remark(const Argument& argument, std::string reason);
   // A degree of parallelism, 1 where it is not said, at most 2^20, so that three of them multiply.
   std::int64_t degree(std::string_view key) const;
+  // Errors of what was read and has the mark in a value, but for what is in error already or has no effect.
+  void refuse_read(std::string_view mark, const std::string& message, const std::string& hint);
   void error(const config::Place& place, std::string_view name, std::string message, std::string hint);
   // Once all is read: what has no counterpart.
   std::vector<Unsaid> unsaid() const;

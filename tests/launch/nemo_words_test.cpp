@@ -7,6 +7,7 @@ using cairn::testing::by_hand;
 using cairn::testing::imported;
 using cairn::testing::refusal;
 using cairn::testing::resolved;
+using cairn::testing::said_of;
 
 namespace {
 
@@ -59,6 +60,58 @@ TEST_CASE("How NeMo shares the state of data parallelism: optimizers, their buck
        "pp: 2, zero: 1, stages: [3, 1], overlap: {dp: false}");
 }
 
+// In Megatron-Core's layers masked_softmax_fusion is off where nothing is said, in NeMo's own it is on; Transformer
+// Engine has a switch of its own, which is on.
+TEST_CASE("Which attention NeMo's words choose") {
+  const auto same = [](const std::string& layers, const std::string& more, const std::string& kernel) {
+    CAPTURE(layers, more);
+    const std::string usual = "mcore_gpt: true, transformer_engine: true";
+    std::string text = small_nemo("name: mcore_distributed_optim", more);
+    text.replace(text.find(usual), usual.size(), layers);
+    const launch::Imported read = imported("nemo", text);
+    const config::Node* chosen = config::find_path(read.experiment, "training.kernels.attention");
+    REQUIRE(chosen != nullptr);
+    CHECK(chosen->text == kernel);
+    return read;
+  };
+  const std::string core = "mcore_gpt: true, transformer_engine: false", own = "mcore_gpt: false";
+  same(core, "bias: true", "unfused");
+  same(core, "masked_softmax_fusion: true", "fused-softmax");
+  same(own, "bias: true", "fused-softmax");
+  same(own, "masked_softmax_fusion: false", "unfused");
+  const auto flash = same(own, "use_flash_attention: true, masked_softmax_fusion: false", "flash2");
+  CHECK(said_of(flash, "model.masked_softmax_fusion") == "no scores are kept");
+  const std::string engine = "mcore_gpt: true, transformer_engine: true";
+  const auto kept = same(engine, "attention_backend: unfused, masked_softmax_fusion: false", "fused-softmax");
+  CHECK(said_of(kept, "model.masked_softmax_fusion") == "Transformer Engine's attention does not read it");
+  const auto local = same(core, "attention_backend: flash", "unfused");
+  CHECK(said_of(local, "model.attention_backend") == "of Transformer Engine's attention alone");
+}
+
+TEST_CASE("What Apex's optimizer does otherwise is said, and transfers of 1f1b that are not batched") {
+  const auto notes = [](const std::string& optimizer, const std::string& more) {
+    return imported("nemo", small_nemo(optimizer, more)).notes.size();
+  };
+  CHECK(notes("name: mcore_distributed_optim", "bias: true") == 0);
+  CHECK(notes("name: distributed_fused_adam", "bias: true") == 2);  // buckets of a layer; 16 bits beside those of bf16
+  CHECK(notes("name: distributed_fused_adam, store_params: true", "bias: true") == 1);
+  const auto pipeline =
+      imported("nemo", small_nemo("name: mcore_distributed_optim",
+                                  "pipeline_model_parallel_size: 2, batch_p2p_comm: false, overlap_p2p_comm: false"));
+  CHECK(said_of(pipeline, "model.batch_p2p_comm").find("modelled as batched") != std::string::npos);
+}
+
+// What the step depends on; a reference in a word that has no counterpart is listed with it.
+TEST_CASE("A reference that leads nowhere is refused where it is read, and listed elsewhere") {
+  const std::string found =
+      refusal("nemo", small_nemo("name: mcore_distributed_optim, grad_sync_dtype: '${missing}'", "bias: true"));
+  INFO(found);
+  CHECK(found.find("train:4:") != std::string::npos);
+  CHECK(found.find("model.optim.grad_sync_dtype: '${missing}' cannot be resolved") != std::string::npos);
+  const auto read = imported("nemo", small_nemo("name: mcore_distributed_optim", "exp_dir: '${missing}'"));
+  CHECK(said_of(read, "model.exp_dir") == "has no counterpart");
+}
+
 TEST_CASE("What no configuration of NeMo 1 says is refused") {
   const auto says = [](const std::string& text, const std::string& part) {
     const std::string found = refusal("nemo", text, {.nodes = 1});
@@ -84,6 +137,8 @@ TEST_CASE("What no configuration of NeMo 1 says is refused") {
   CHECK(says(small_nemo("name: fused_adam", "position_embedding_type: ALiBi"), "'ALiBi' has no counterpart"));
   CHECK(says(small_nemo("name: fused_adam", "name: megatron_falcon_gpt"), "builds layers of its own"));
   CHECK(says(small_nemo("name: fused_adam", "data: {seq_length: 64}"), "64 beside encoder_seq_length 128"));
+  CHECK(says(small_nemo("name: fused_adam", "pipeline_model_parallel_size: 2, overlap_p2p_comm: true"),
+             "model.overlap_p2p_comm: without virtual stages, which Megatron-Core refuses"));
   CHECK(says(small_nemo("name: fused_adam", "bias: 3"), "'3' is neither true nor false"));
   CHECK(says(
       small_nemo("name: fused_adam",
