@@ -74,10 +74,7 @@ int diff_of_runs(const DiffArguments& arguments, Context& context) {
        }});
   progress.clear();
   const report::Diff diff{.answer = answer, .engine = engine, .tool = context.tool};
-  output.write(in_form(
-      arguments.result, [&] { return report::json(diff); },
-      [&] { return report::text(diff, {.color = context.color(output), .full = arguments.full}); }));
-  output.finish();
+  write_answer(diff, arguments.result, arguments.full, output, context);
   return k_ok;
 }
 
@@ -134,10 +131,7 @@ int diff_of_trace(const DiffArguments& arguments, Context& context) {
                                        .difference = difference,
                                        .warnings = std::move(warnings),
                                        .tool = context.tool};
-  output.write(in_form(
-      arguments.result, [&] { return report::json(answer); },
-      [&] { return report::text(answer, {.color = context.color(output), .full = arguments.full}); }));
-  output.finish();
+  write_answer(answer, arguments.result, arguments.full, output, context);
   return k_ok;
 }
 

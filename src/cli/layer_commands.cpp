@@ -54,10 +54,7 @@ int answer_layers(const ResultArguments& asked, bool full, const Planless& of, c
                               .assumptions = std::move(basis.assumptions),
                               .warnings = std::move(warnings),
                               .tool = context.tool};
-  output.write(in_form(
-      asked, [&] { return report::json(found); },
-      [&] { return report::text(found, {.color = context.color(output), .full = full}); }));
-  output.finish();
+  write_answer(found, asked, full, output, context);
   return found.fits() ? k_ok : k_negative;
 }
 
@@ -106,10 +103,7 @@ int search_degrees(const SearchArguments& arguments, Context& context) {
                               .answer = answer,
                               .warnings = std::move(warnings),
                               .tool = context.tool};
-  output.write(in_form(
-      arguments.result, [&] { return report::json(found); },
-      [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
-  output.finish();
+  write_answer(found, arguments.result, arguments.full, output, context);
   return answer.found.best ? k_ok : k_negative;
 }
 
@@ -122,10 +116,7 @@ int search_shares(const SearchArguments& arguments, Context& context) {
       placed(loaded.origins, [&] { return division::best_mixed_shares(loaded.experiment, groups); });
   const report::MixedSharesReport found{
       .experiment = loaded.experiment.name, .groups = groups, .answer = answer, .tool = context.tool};
-  output.write(in_form(
-      arguments.result, [&] { return report::json(found); },
-      [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
-  output.finish();
+  write_answer(found, arguments.result, arguments.full, output, context);
   return answer.best ? k_ok : k_negative;
 }
 

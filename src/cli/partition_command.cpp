@@ -42,10 +42,7 @@ int share_out_tasks(const PartitionArguments& arguments, Context& context) {
   } catch (const core::ConfigurationError& error) {
     throw in_partition_options(error);
   }
-  output.write(in_form(
-      arguments.result, [&] { return report::json(found); },
-      [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
-  output.finish();
+  write_answer(found, arguments.result, arguments.full, output, context);
   return k_ok;
 }
 
@@ -79,10 +76,7 @@ int share_out_modules(const PartitionArguments& arguments, Context& context) {
                                 .answer = answer,
                                 .warnings = std::move(warnings),
                                 .tool = context.tool};
-  output.write(in_form(
-      arguments.result, [&] { return report::json(found); },
-      [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
-  output.finish();
+  write_answer(found, arguments.result, arguments.full, output, context);
   return k_ok;
 }
 

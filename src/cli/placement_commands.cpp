@@ -94,10 +94,7 @@ int answer(const ResultArguments& asked, bool full, splits::PlacedNetwork& netwo
                                  .assumptions = network.assumptions(),
                                  .warnings = network.warnings(),
                                  .tool = context.tool};
-  output.write(in_form(
-      asked, [&] { return report::json(found); },
-      [&] { return report::text(found, {.color = context.color(output), .full = full}); }));
-  output.finish();
+  write_answer(found, asked, full, output, context);
   return found.fits() ? k_ok : k_negative;
 }
 
@@ -111,10 +108,7 @@ int answer(const ResultArguments& asked, bool full, splits::StagedNetwork& netwo
     found.assumptions = network.assumptions(*stages);
     found.warnings = network.warnings(*stages);
   }
-  output.write(in_form(
-      asked, [&] { return report::json(found); },
-      [&] { return report::text(found, {.color = context.color(output), .full = full}); }));
-  output.finish();
+  write_answer(found, asked, full, output, context);
   return found.fits() ? k_ok : k_negative;
 }
 

@@ -78,10 +78,7 @@ int run_one(const RunArguments& arguments, Context& context) {
     page->write(report::html_report(report::json(with_passes, -1)));
     page->finish();
   }
-  output.write(in_form(
-      arguments.result, [&] { return report::json(run); },
-      [&] { return report::text(run, {.color = context.color(output), .full = arguments.full}); }));
-  output.finish();
+  write_answer(run, arguments.result, arguments.full, output, context);
   if (arguments.result.json || arguments.result.csv)
     for (const std::string& warning : job.warnings()) warn(warning);
   if (context.common.stats) print_stats(loading_s, running_s, result.prediction);

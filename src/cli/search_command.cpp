@@ -153,10 +153,7 @@ int search_layouts(const SearchArguments& arguments, Context& context, Ending& e
     page->write(report::html_report(report::json(found, -1)));
     page->finish();
   }
-  output.write(in_form(
-      arguments.result, [&] { return report::json(found); },
-      [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
-  output.finish();
+  write_answer(found, arguments.result, arguments.full, output, context);
   if (ending.asked()) return k_interrupted;
   return answer.top.empty() ? k_negative : k_ok;
 }

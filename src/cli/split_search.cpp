@@ -35,10 +35,7 @@ int search_splits(const SearchArguments& arguments, Context& context) {
                              .problem = problem,
                              .answer = answer,
                              .tool = context.tool};
-  output.write(in_form(
-      arguments.result, [&] { return report::json(found); },
-      [&] { return report::text(found, {.color = context.color(output), .full = arguments.full}); }));
-  output.finish();
+  write_answer(found, arguments.result, arguments.full, output, context);
   return k_ok;
 }
 

@@ -120,14 +120,7 @@ void write_nano_batch(Export& e) {
   const plan::Strategy& s = e.job.strategy();
   for (const char* key : {"training.global_batch", "strategy.micro_batches"}) e.keys.take(key);
   e.say(k_accumulation, s.micro_batches);
-  const auto& tokens = e.job.experiment().training.tokens;
-  if (!tokens) return;
-  const double steps = tokens->tokens / static_cast<double>(e.job.global_batch()) /
-                       static_cast<double>(e.job.experiment().training.seq_len);
-  const std::optional<std::int64_t> whole = whole_number(steps, k_most_exact);
-  if (!whole) return e.unsaid("training.tokens", "no whole number of steps");
-  e.keys.take("training.tokens");
-  e.say(k_nano_steps, *whole);
+  e.say_steps(k_nano_steps);
 }
 
 struct NanoFormats {

@@ -56,14 +56,7 @@ void write_nemo_length(Export& e) {
   const std::int64_t each = e.job.machine().network.gpus_per_node;
   e.say(k_nemo_devices, each);
   e.say(k_nemo_nodes, e.job.gpus() / each);
-  const auto& tokens = e.job.experiment().training.tokens;
-  if (!tokens) return;
-  const double steps = tokens->tokens / static_cast<double>(e.job.global_batch()) /
-                       static_cast<double>(e.job.experiment().training.seq_len);
-  const std::optional<std::int64_t> whole = whole_number(steps, k_most_exact);
-  if (!whole) return e.unsaid("training.tokens", "no whole number of steps");
-  e.keys.take("training.tokens");
-  e.say(k_nemo_steps, *whole);
+  e.say_steps(k_nemo_steps);
 }
 
 // megatron_init.py: tp-cp-ep-dp-pp, or tp-cp-ep-pp-dp; experts have the tensor parallelism of all layers.

@@ -212,6 +212,17 @@ Keys keys_of(const experiment::Job& job) {
 Export::Export(const experiment::Job& exported, const config::Loader& files)
     : job(exported), loader(files), keys(keys_of(exported)) {}
 
+void Export::say_steps(std::string_view name) {
+  const experiment::Training& training = job.experiment().training;
+  if (!training.tokens) return;
+  const double steps =
+      training.tokens->tokens / static_cast<double>(job.global_batch()) / static_cast<double>(training.seq_len);
+  const std::optional<std::int64_t> whole = whole_number(steps, k_most_exact);
+  if (!whole) return unsaid("training.tokens", "no whole number of steps");
+  keys.take("training.tokens");
+  say(name, *whole);
+}
+
 void Export::unsaid(std::string_view key, std::string_view value, std::string reason) {
   keys.take(key);
   unsaid_.push_back({.subject = fmt::format("{}: {}", key, value), .place = {}, .reason = std::move(reason)});

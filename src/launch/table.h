@@ -86,6 +86,8 @@ class Export {
     arguments.push_back({.name = std::string(name), .values = {{.text = std::move(value)}}});
   }
   void say(std::string_view name, std::int64_t value) { say(name, std::to_string(value)); }
+  // The steps that training.tokens are, where it has any.
+  void say_steps(std::string_view name);
   // Takes a key that no argument can say as it is.
   void unsaid(std::string_view key, std::string reason);
   void unsaid(std::string_view key, std::string_view value, std::string reason);

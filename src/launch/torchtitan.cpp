@@ -72,16 +72,7 @@ void read_titan_steps(Import& i) {
         "training.tokens",
         fmt::format("{}", static_cast<double>(*steps) * static_cast<double>(*seq) * static_cast<double>(*batch)), {});
 }
-void write_titan_steps(Export& e) {
-  const auto& tokens = e.job.experiment().training.tokens;
-  if (!tokens) return;
-  const double steps = tokens->tokens / static_cast<double>(e.job.global_batch()) /
-                       static_cast<double>(e.job.experiment().training.seq_len);
-  const std::optional<std::int64_t> whole = whole_number(steps, k_most_exact);
-  if (!whole) return e.unsaid("training.tokens", "no whole number of steps");
-  e.keys.take("training.tokens");
-  e.say("training.steps", *whole);
-}
+void write_titan_steps(Export& e) { e.say_steps("training.steps"); }
 
 // What is stored and computed in which format, by training.dtype, mixed_precision_param and the model's converters.
 struct TitanFormats {

@@ -66,7 +66,8 @@ TEST_CASE("What processes found together goes on with any number of them") {
   same(small.run(k_never), whole);
 }
 
-// Where every box is asked for, no look ahead is in vain, and the journal has a line for each time that one was explored.
+// Where every box is asked for, no look ahead is in vain, and the journal has a line for each time that one was
+// explored.
 TEST_CASE("Every box is explored once, by whatever process") {
   SmallSearch small;
   small.exhaustive = true;
