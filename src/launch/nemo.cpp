@@ -11,7 +11,6 @@
 #include "cairn/config/yaml.h"
 #include "cairn/core/printable.h"
 #include "megatron.h"
-#include "numbers.h"
 #include "omegaconf.h"
 #include "yaml_arguments.h"
 
