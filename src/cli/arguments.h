@@ -152,6 +152,7 @@ struct ValidateArguments {
   std::string data;       // empty: as the environment says
   std::string plot;       // a picture of predicted against measured times
   std::string intervals;  // the file of intervals that these rows make
+  bool ideal = false;     // predict software without overheads
   ResultArguments result;
 };
 

@@ -350,6 +350,9 @@ void check_one(const SweepArguments& sweep) {
 void check_one(const ValidateArguments& validate) {
   if (!validate.intervals.empty() && !validate.names.empty())
     throw core::ConfigurationError("--write-intervals", "intervals are those of all tables together", "name no family");
+  if (!validate.intervals.empty() && validate.ideal)
+    throw core::ConfigurationError("--write-intervals", "no run is held against what --ideal predicts",
+                                   "leave one of them out");
 }
 
 }  // namespace

@@ -80,6 +80,9 @@ void Parser::validate(CLI::App& sub) {
       ->type_name("NAME");
   sub.add_option("--data", validate_.data, "a folder of further tables (CSV); default: the variable CAIRN_DATA")
       ->type_name("DIR");
+  sub.add_flag("--ideal", validate_.ideal,
+               "predict software without overheads (framework ideal), by the fastest libraries that calibrations know; "
+               "exit code 1 where a family's mean error is not below 0");
   add_output(sub, "--plot", validate_.plot, "draw predicted against measured step times, each table in a colour");
   add_output(sub, "--write-intervals", validate_.intervals,
              "write how far predictions are off by family, as configs/intervals.yaml; of all tables");

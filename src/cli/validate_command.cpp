@@ -16,6 +16,7 @@ int command(const ValidateArguments& arguments, Context& context) {
       .names = arguments.names,
       .data = {},
       .published = {},
+      .ideal = arguments.ideal,
       .progress = [&](std::string_view family, std::size_t done, std::size_t of) { progress.show(family, done, of); }};
   if (!arguments.data.empty()) {
     options.data = arguments.data;

@@ -41,6 +41,7 @@ class Reading {
   explicit Reading(std::string file) { trace_.file = std::move(file); }
 
   void take(const TraceEvent& event) {
+    ++events_;
     if (event.phase != "X") return;
     if (is_device_work(event.category)) return take_work(event);
     if (is_call(event.category)) return take_call(event);
@@ -49,9 +50,14 @@ class Reading {
   }
 
   Trace finish(const TraceHeader& header) {
+    if (!header.has_events && header.names_events)
+      refuse("no trace: 'traceEvents' is no list", "name a trace that torch.profiler wrote");
     if (!header.has_events)
       refuse("no trace: the key 'traceEvents' is missing", "name a trace that torch.profiler wrote");
     raise();
+    if (events_ == 0)
+      refuse("no kernel ran on a device in this trace: its list of events is empty",
+             "let torch.profiler record a step, with ProfilerActivity.CUDA, before it writes the trace");
     if (by_device_.empty())
       refuse("no kernel ran on a device in this trace",
              "profile with ProfilerActivity.CUDA (torch.profiler.profile(activities=[...]))");
@@ -233,6 +239,7 @@ class Reading {
   std::map<std::int64_t, std::vector<DeviceEvent>> by_device_;
   std::unordered_map<std::string, std::uint32_t> known_;
   std::optional<Nanoseconds> origin_;
+  std::size_t events_ = 0;  // of all kinds
   std::size_t kept_ = 0;
   std::vector<core::Diagnostic> wrong_;
 };

@@ -16,6 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t k_nano_per_micro = 1000;
+constexpr std::string_view k_events_key = "traceEvents";
 
 std::optional<Nanoseconds> nanoseconds_of(std::int64_t microseconds) {
   if (std::abs(microseconds) > std::numeric_limits<std::int64_t>::max() / k_nano_per_micro) return std::nullopt;
@@ -106,6 +107,7 @@ class Handler : public nlohmann::json_sax<Json> {
   bool key(string_t& value) override {
     bytes_.understood();
     key_ = std::move(value);
+    if (level_ == Level::root && key_ == k_events_key) header_.names_events = true;
     return true;
   }
   bool end_object() override {
@@ -132,7 +134,7 @@ class Handler : public nlohmann::json_sax<Json> {
   bool start_array(std::size_t) override {
     bytes_.understood();
     if (level_ == Level::passed_over) return deeper();
-    if (!began_ || (level_ == Level::root && key_ == "traceEvents")) {
+    if (!began_ || (level_ == Level::root && key_ == k_events_key)) {
       began_ = true;
       level_ = Level::events;
       header_.has_events = true;

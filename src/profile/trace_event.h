@@ -27,7 +27,8 @@ struct TraceEvent {
 
 struct TraceHeader {
   std::optional<std::int64_t> rank, ranks;
-  bool has_events = false;  // the document is a list of events, or has one
+  bool has_events = false;    // the document is a list of events, or has one
+  bool names_events = false;  // the document has the key traceEvents, of whatever value
 };
 
 // Hands every event to `take`, in the order of the document. Throws core::ConfigurationError where the text is no JSON.

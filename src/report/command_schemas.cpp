@@ -110,7 +110,8 @@ Json family() {
                  {"band", described(or_null(object({{"mean", share("largest mape that passes")},
                                                     {"max", share("largest error that passes")}})),
                                     "what the family is held to; null: nothing")},
-                 {"passed", or_null(flag("whether it is within the band; null: it is held to nothing"))}});
+                 {"passed", or_null(flag("whether it is within the band; of ideal runs: whether bias is below "
+                                         "0; null: it is held to nothing"))}});
 }
 
 Json interval_score() {
@@ -165,6 +166,8 @@ Json row() {
 std::string validate_schema() {
   return document("cairn.validate/1",
                   object({{"schema", text()},
+                          {"ideal", flag("whether every row is predicted under framework ideal, by the fastest "
+                                         "libraries of its calibration, and nothing judged but the sign of bias")},
                           {"families", described(list_of(family()), "one for each table of measurements")},
                           {"intervals", described(list_of(interval_score()), "all runs, then by family of intervals")},
                           {"attention_sharing",

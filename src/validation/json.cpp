@@ -136,11 +136,9 @@ std::string json(const Report& report) {
   for (const IntervalScore& each : report.scores) intervals.push_back(interval_score(each));
   Json shared = Json::array();
   for (const SharingScore& each : report.sharing) shared.push_back(sharing(each));
-  const Json document = {{"schema", "cairn.validate/1"},
-                         {"families", std::move(families)},
-                         {"intervals", std::move(intervals)},
-                         {"attention_sharing", std::move(shared)},
-                         {"rows", std::move(rows)}};
+  const Json document = {{"schema", "cairn.validate/1"},           {"ideal", report.ideal},
+                         {"families", std::move(families)},        {"intervals", std::move(intervals)},
+                         {"attention_sharing", std::move(shared)}, {"rows", std::move(rows)}};
   return core::json_text(document, k_indent) + "\n";
 }
 

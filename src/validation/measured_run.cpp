@@ -264,6 +264,7 @@ std::vector<MeasuredRun> measured_runs(const measure::CsvTable& file, const Fami
                                        const RowFiles& files) {
   const measure::CsvTable stated = completed(file, family);
   check_columns(stated);
+  check_rows(stated);
   check_duplicates(stated);
   const Corrected corrected = correct(stated, family);
   const measure::CsvTable& table = corrected.table;

@@ -139,6 +139,14 @@ void check_columns(const measure::CsvTable& table) {
   diagnostics.raise_if_errors();
 }
 
+void check_rows(const measure::CsvTable& table) {
+  if (!table.records.empty()) return;
+  core::Diagnostics diagnostics;
+  diagnostics.add(core::Diagnostic::at_line(table.file, 1, "a header and no row below it",
+                                            "add a row for each run, or remove the file"));
+  diagnostics.raise_if_errors();
+}
+
 void check_duplicates(const measure::CsvTable& table) {
   core::Diagnostics diagnostics;
   std::map<std::vector<std::string>, int> first;
@@ -167,6 +175,7 @@ std::string_view Record::text(std::string_view column) const {
 }
 
 void Record::error(std::string_view column, std::string message, std::string hint) {
+  if (!complained_.emplace(column).second) return;
   core::Diagnostic diagnostic;
   diagnostic.file = table_.file;
   diagnostic.line = record_.line;

@@ -3,7 +3,9 @@
 
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,8 @@ namespace cairn::validation {
 
 // Throws core::ConfigurationError with every column that the schema does not have, or that it has none of them.
 void check_columns(const measure::CsvTable& table);
+// Throws core::ConfigurationError where no row stands below the header.
+void check_rows(const measure::CsvTable& table);
 // Throws core::ConfigurationError with every row that an earlier one repeats field by field.
 void check_duplicates(const measure::CsvTable& table);
 
@@ -47,6 +51,7 @@ class Record {
   const std::vector<std::string>& unknown() const { return unknown_; }
 
   config::Place place() const { return place_; }
+  // Later complaints about the same column are dropped: several parts of a run read it.
   void error(std::string_view column, std::string message, std::string hint);
 
  private:
@@ -61,6 +66,7 @@ class Record {
   core::Diagnostics& diagnostics_;
   config::Place place_;
   std::vector<std::string> unknown_;
+  std::set<std::string, std::less<>> complained_;  // columns
 };
 
 }  // namespace cairn::validation

@@ -16,6 +16,7 @@
 #include "cairn/experiment/job.h"
 #include "cairn/sequence/scheme.h"
 #include "doubted.h"
+#include "ideal.h"
 #include "judge.h"
 
 namespace cairn::validation {
@@ -148,8 +149,9 @@ std::string question(config::Node experiment) {
   return config::to_yaml(experiment);
 }
 
-ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, const config::Loader& loader) {
-  experiment::Job job(experiment::read(run.experiment), loader);
+ValidatedRow predict_row(const MeasuredRun& run, const config::Node& experiment, const std::string& family,
+                         const config::Loader& loader) {
+  experiment::Job job(experiment::read(experiment), loader);
   const predict::Prediction prediction =
       job.run(predict::Engine::analytic, {.detail = predict::Detail::breakdown, .advice = experiment::Advice::none})
           .prediction;
@@ -169,7 +171,7 @@ ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, cons
   row.setting = row_setting(job, prediction);
   if (const plan::Strategy& strategy = job.strategy(); strategy.context > 1 && strategy.attention.scheme != nullptr)
     row.sharing = strategy.attention.scheme->name;
-  row.question = question(run.experiment);
+  row.question = question(experiment);
   if (run.time_s && run.status == Status::ok) {
     row.measured_s = run.time_s;
     row.error = row.predicted_s / *run.time_s - 1.0;
@@ -180,6 +182,19 @@ ValidatedRow predict_row(const MeasuredRun& run, const std::string& family, cons
     row.memory_error = row.predicted_bytes / *run.memory_bytes - 1.0;
   }
   return row;
+}
+
+// By the libraries that are fastest for it.
+ValidatedRow predict_ideal_row(const MeasuredRun& run, const std::string& family, const config::Loader& loader) {
+  std::optional<ValidatedRow> fastest;
+  for (const IdealExperiment& each : ideal_experiments(run.experiment, loader)) {
+    ValidatedRow row = predict_row(run, each.experiment, family, loader);
+    if (!each.libraries.empty())
+      row.warnings.push_back(
+          fmt::format("libraries {}: of those that the calibration knows they are fastest here", each.libraries));
+    if (!fastest || row.predicted_s < fastest->predicted_s) fastest = std::move(row);
+  }
+  return std::move(fastest).value();
 }
 
 bool within(const Band& band, const ErrorSummary& errors) {
@@ -216,7 +231,11 @@ void score(FamilyResult& result, std::span<const ValidatedRow> rows) {
 
 void validate_family(const Source& source, const config::Loader& loader, const ValidateOptions& options,
                      Report& report) {
-  const Family family = family_of(source);
+  Family family = family_of(source);
+  if (options.ideal) {
+    family.band = {};
+    family.framework_cuts = false;
+  }
   FamilyResult result;
   result.name = family.name;
   result.title = family.title;
@@ -232,8 +251,11 @@ void validate_family(const Source& source, const config::Loader& loader, const V
     std::string reason = run.reason;
     if (reason.empty()) {
       try {
-        ValidatedRow row = predict_row(run, family.name, loader);
-        row.doubt = doubt(table, family, run.line, row.measured_s ? *row.measured_s / row.predicted_s : 0.0);
+        ValidatedRow row = options.ideal ? predict_ideal_row(run, family.name, loader)
+                                         : predict_row(run, run.experiment, family.name, loader);
+        // How far a run is behind its prediction says nothing where overheads are left out.
+        const double slower = row.measured_s && !options.ideal ? *row.measured_s / row.predicted_s : 0.0;
+        row.doubt = doubt(table, family, run.line, slower);
         row.memory_doubted = !doubt(table, family, run.line, 0.0).empty();
         report.rows.push_back(std::move(row));
       } catch (const core::ConfigurationError& problem) {
@@ -243,6 +265,7 @@ void validate_family(const Source& source, const config::Loader& loader, const V
     if (!reason.empty()) result.skipped.push_back({.line = run.line, .reason = std::move(reason)});
   }
   score(result, std::span<const ValidatedRow>(report.rows).subspan(first));
+  if (options.ideal && result.errors) result.passed = result.errors->bias < 0.0;
   report.families.push_back(std::move(result));
 }
 
@@ -289,9 +312,10 @@ bool Report::passed() const {
 Report validate(const config::Loader& loader, const ValidateOptions& options) {
   Tables tables(loader, options);
   Report report;
+  report.ideal = options.ideal;
   for (const Source& source : chosen(std::move(tables.sources), options.names))
     validate_family(source, loader, options, report);
-  judge(report);
+  if (!options.ideal) judge(report);
   report.sharing = sharing_scores(report.rows);
   return report;
 }

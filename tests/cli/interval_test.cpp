@@ -29,4 +29,32 @@ TEST_CASE("A broken file of intervals is refused with its place") {
 TEST_CASE("Intervals of some tables alone are not written") {
   refused({"validate", "korthikanti2022_table5", "--write-intervals", scratch() + "/intervals.yaml"},
           {"--write-intervals", "name no family"});
+  refused({"validate", "--ideal", "--write-intervals", scratch() + "/intervals.yaml"},
+          {"--write-intervals", "leave one of them out"});
+}
+
+TEST_CASE("Software without overheads that is slower than what was measured has exit code 1") {
+  const auto table = [](const char* time) {
+    return std::string(
+               "status,framework,accelerator,num_gpus,gpus_per_node,nvlink_gb_s,model,layers,hidden,heads,ffn,gated_"
+               "mlp,"
+               "vocab,tied_embeddings,norm,position,bias,seq_len,global_batch,micro_batch,tp,pp,sequence_parallel,zero,"
+               "recompute,precision,iter_time_s\n"
+               "ok,megatron,a100-sxm4-80gb,2,8,300,small,4,1024,16,4096,no,51200,yes,layernorm,learned,yes,1024,256,1,"
+               "2,1,no,0,none,bf16,") +
+           time + "\n";
+  };
+  write_file("ideal/slow.csv", table("1000"));
+  write_file("ideal/quick.csv", table("0.00002"));
+  const std::string folder = scratch() + "/ideal";
+  CHECK(run({"validate", "slow", "--data", folder, "--ideal"}).code == 0);
+  const Outcome quick = run({"validate", "slow", "quick", "--data", folder, "--ideal"});
+  CHECK(quick.code == 1);
+  CHECK(quick.out.find("not below 0: quick\n") != std::string::npos);
+  const Outcome document = run({"validate", "quick", "--data", folder, "--ideal", "--json"});
+  CHECK(document.code == 1);
+  const auto result = nlohmann::json::parse(document.out);
+  CHECK(result["ideal"] == true);
+  CHECK(result["families"][0]["passed"] == false);
+  CHECK(result["families"][0]["bias"] > 0.0);
 }

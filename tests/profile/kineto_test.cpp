@@ -119,7 +119,12 @@ TEST_CASE("what is no trace is refused with its place") {
   refused(damaged, {"trace.json", "compressed file"});
   refused("step,time\n1,2\n", {"trace.json:1:1", "no JSON from here on"});
   refused(R"({"schema": "cairn.run/1", "result": {}})", {"'traceEvents' is missing"});
-  refused("[]", {"no kernel ran on a device", "ProfilerActivity.CUDA"});
+  for (const char* none : {"1", "null", "{}", R"("x")"})
+    refused(fmt::format(R"({{"traceEvents": {}}})", none), {"trace.json: error: no trace: 'traceEvents' is no list"});
+  for (const char* empty : {"[]", R"({"traceEvents": []})", R"({"traceEvents": [], "schemaVersion": 1})", "[1, [2]]"})
+    refused(empty,
+            {"trace.json: error: no kernel ran on a device", "its list of events is empty", "ProfilerActivity.CUDA"});
+  refused(R"({"traceEvents": [{"ph": "M", "name": "process_name"}]})", {"no kernel ran on a device in this trace ("});
   refused(trace(step(1, "1", "2"), call("1", 1)), {"no kernel ran"});
   CHECK_THROWS_AS(profile::read_kineto("/nowhere/at all.json"), core::ConfigurationError);
   CHECK_THROWS_AS(profile::read_kineto(std::filesystem::temp_directory_path()), core::ConfigurationError);

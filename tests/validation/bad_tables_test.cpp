@@ -32,6 +32,36 @@ TEST_CASE("truncated tables") {
   CHECK(contains(said(""), "empty"));
 }
 
+TEST_CASE("a header alone") {
+  CHECK(said(k_header) ==
+        "mine.csv:1:1: error: a header and no row below it (add a row for each run, or remove the "
+        "file)");
+  CHECK(contains(said("date,open,close\n"), "no table of measured runs"));
+}
+
+TEST_CASE("a wrong field is complained of once, however many parts of a run read it") {
+  const auto times = [](const std::string& found) {
+    std::size_t count = 0;
+    for (std::size_t at = found.find("error:"); at != std::string::npos; at = found.find("error:", at + 1)) ++count;
+    return count;
+  };
+  for (const auto& [column, value] : test::complete()) {
+    for (const char* wrong : {"-2", "nan", "3 of it", "maybe"}) {
+      CAPTURE(column, value, wrong);
+      test::Row row = test::complete();
+      row[column] = wrong;
+      CHECK(times(test::complaints([&] { test::run_of(row); })) <= 1);
+    }
+  }
+  // Two rows with two wrong fields each, of which the first of a row decides nothing about the other.
+  const std::string found =
+      said(std::string("tp,") + k_header + "x,ok,8,1024,32,1500 ms,,20,\n2,ok,8,-1,32,nan,,20,\n");
+  CHECK(times(found) == 4);
+  for (const char* each : {"mine.csv:2:1: error: tp: 'x'", "mine.csv:2:1: error: iter_time_s: '1500 ms'",
+                           "mine.csv:3:1: error: seq_len: '-1'", "mine.csv:3:1: error: iter_time_s: 'nan'"})
+    CHECK(contains(found, each));
+}
+
 TEST_CASE("foreign tables") {
   CHECK(contains(said("date,open,close\n2024-01-01,1,2\n"),
                  "mine.csv:1:1: error: no table of measured runs: none of its columns is one of theirs ('date', ...)"));

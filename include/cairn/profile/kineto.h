@@ -13,7 +13,7 @@
 // whatever the size of the file.
 //
 // What is wrong raises core::ConfigurationError with file, line, column and remedy, up to core::k_shown_errors at once:
-// JSON cut off or broken (NaN is none), another kind of document, times that are missing, negative or beyond a day, a
+// JSON cut off or broken (NaN is none), another kind of document, no events, times that are missing, negative or beyond a day, a
 // trace without kernels, kernels and steps that do not lie in one another, starts and durations in different units
 // (kernels of a stream, which run one after the other, would overlap many times over).
 // Sources: "Trace Event Format", Google, 2016; pytorch/kineto, libkineto/src/output_json.cpp; the traces of

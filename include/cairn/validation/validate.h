@@ -34,6 +34,10 @@ struct ValidateOptions {
   std::optional<std::filesystem::path> data;
   // The folder of the published tables; default: validate/published beside the configuration folders.
   std::optional<std::filesystem::path> published;
+  // Every row is predicted under framework `ideal`, by the fastest of the libraries that its accelerator's calibration
+  // knows. Such a step is faster than any that was measured, but for errors of prices and of rows: a family passes where
+  // its bias is below 0. Nothing is judged beside that.
+  bool ideal = false;
   // Told before every row: its family, how many of the family's rows are done, and how many there are.
   std::function<void(std::string_view, std::size_t, std::size_t)> progress = {};
 };
@@ -93,7 +97,7 @@ struct FamilyResult {
   std::vector<ResidualCause> causes;
   std::optional<LayoutChoice> layouts;  // of those same rows; empty: no two of them answer one question
   Band band;
-  std::optional<bool> passed;  // empty: no band, or no timed row
+  std::optional<bool> passed;  // empty: no band (but of ideal runs), or no timed row
 };
 
 // Intervals of one family of runs (experiment/interval.h), each made without the row's model.
@@ -116,12 +120,13 @@ struct SharingScore {
 std::vector<SharingScore> sharing_scores(std::span<const ValidatedRow> rows);
 
 struct Report {
+  bool ideal = false;  // as asked for
   std::vector<FamilyResult> families;
   std::vector<ValidatedRow> rows;
   std::vector<SharingScore> sharing;
   experiment::IntervalTable intervals;  // by these rows
   std::vector<IntervalScore> scores;    // of intervals left out: all runs, then by family
-  bool passed() const;                  // no family failed its band
+  bool passed() const;                  // no family failed
 };
 
 // The names of all families, of which `options` may choose some.
@@ -129,7 +134,7 @@ std::vector<std::string> family_names(const config::Loader& loader, const Valida
 // Throws core::ConfigurationError for unknown names and tables that cannot be read.
 Report validate(const config::Loader& loader, const ValidateOptions& options);
 
-// A table of families, then one of rows for each family of at most `rows_up_to` rows, then why rows were skipped.
+// Of ideal runs: families with their bias, and which of them fail. Of others: a table of families, then one of rows for each family of at most `rows_up_to` rows, then why rows were skipped.
 struct TextOptions {
   std::size_t rows_up_to = 40;
 };
