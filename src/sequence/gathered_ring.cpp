@@ -23,8 +23,7 @@ RankList gathered_ring_list(const Share& share) {
   if (share.ranks() == 1) return list;
   std::vector<Call> calls;
   calls.push_back(all_gather({.count = share.ranks()}, share.rank, during(0), [&](std::int64_t rank) {
-    return Parcel{
-        .tensors = k_keys, .tokens = owned_in_line(share.problem, share.grid, rank), .heads = share.heads};
+    return Parcel{.tensors = k_keys, .tokens = owned_in_line(share.problem, share.grid, rank), .heads = share.heads};
   }));
   for (Call& call : list.calls)
     if (!passes_keys(call)) calls.push_back(std::move(call));

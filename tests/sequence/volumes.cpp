@@ -125,7 +125,8 @@ TEST_CASE("every rank of a ring receives (p-1) blocks of K, V and p parts of dK,
     return ring_closed_form(sizes, grid.token_ranks(), pass);
   };
   for (const Mask mask : {Mask::full, Mask::causal})
-    for (const std::string_view name : {"ring", "striped", "zigzag", "gathered-zigzag", "usp", "megatron-p2p", "megatron-a2a-p2p"})
+    for (const std::string_view name :
+         {"ring", "striped", "zigzag", "gathered-zigzag", "usp", "megatron-p2p", "megatron-a2a-p2p"})
       check_volume(name, mask, closed_form);
   check_volume("double-ring", Mask::full, closed_form);
   check_volume("loongtrain", Mask::full, closed_form);
