@@ -193,6 +193,8 @@ TEST_CASE("facts of single frameworks", "[software][framework]") {
   CHECK(torchtitan.kernels.separate_gate);
   CHECK(torchtitan.kernels.repeats_keys);
   CHECK(load_framework(loader, "torchtitan@2024").kernels.repeats_keys);
+  CHECK_FALSE(load_framework(loader, "torchtitan@2026").kernels.repeats_keys);
+  CHECK(load_framework(loader, "torchtitan@2026").kernels.compiled_loss);
   CHECK(torchtitan.attention_sharing == "gathered-zigzag");
   CHECK(torchtitan.behaviour.waits_for_attention);
   CHECK_FALSE(load_framework(loader, "fsdp").behaviour.waits_for_attention);
