@@ -1,6 +1,6 @@
-// A ring whose keys and values do not pass from rank to rank: every rank gathers those of all others beside the tile of
-// its own, then computes the tiles of the others from what it has, in the ring's order. Backward, the parts of dK and dV
-// pass from rank to rank, as in a ring.
+// A ring whose keys and values do not pass from rank to rank: every rank gathers those of all others beside the tile
+// of its own, then computes the tiles of the others from what it has, in the ring's order. Backward, the parts of dK
+// and dV pass from rank to rank, as in a ring.
 //
 //   received per rank, as in a ring, b sequences, [elements]
 //       forward   2 (p-1) b n d_kv / p                           in one all-gather
