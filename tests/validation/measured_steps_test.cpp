@@ -2,8 +2,9 @@
 // PyTorch's fully sharded data parallelism over one rank. They gave attention its key heads as they were, as torchtitan
 // does since 2026: profiled steps have no copies of them. No price was fitted to a whole step. Kernels that such
 // steps turned out to lack were added from PyTorch's sources, with laws of their own measurements
-// (library_kernels.csv), so the bounds were set with the errors in view. Two steps of the table wait for the host, which the profile does not
-// know, and are left out. The step that is farthest off is off by 2.7 %, the nine by 1.3 % in the mean.
+// (library_kernels.csv), so the bounds were set with the errors in view. Two steps of the table wait for the host, which
+// the profile does not know, and are left out. The step that is farthest off is off by 2.7 %, the nine by 1.3 % in the
+// mean.
 #include <cmath>
 #include <string>
 #include <vector>
