@@ -31,6 +31,7 @@ void resolve_choices(Resolving& r) {
   r.plan.behaviour.eager_joins = !r.plan.build.kernels.fused_pointwise();
   // A compiler drops what nothing reads.
   if (r.plan.build.kernels.compiled) r.plan.behaviour.keeps_unread_products = false;
+  if (!r.plan.build.kernels.compiled) r.plan.behaviour.waits_for_attention = false;
   resolve_treatment(r);
   resolve_recompute(r);
   if (r.plan.model.prediction_depth() > 0 &&

@@ -12,14 +12,16 @@
 namespace cairn::experiment {
 namespace {
 
-// The attention of one sequence and of the heads of one rank of tp. Of latent attention the heads are what counts.
+// The attention of one sequence and of the heads of one rank of tp. Of latent attention the heads are what counts, and
+// where keys are repeated to all of them.
 sequence::Problem shared_attention(const Resolving& r) {
   const models::TransformerConfig& model = r.plan.model;
   const std::int64_t tp = r.settings.strategy.tp;
   const std::int64_t heads = model.heads / tp;
+  const bool all_heads = model.mla || r.parts.software.framework.kernels.repeats_heads();
   return {.tokens = r.settings.training.seq_len,
           .heads = heads,
-          .kv_heads = model.mla ? heads : model.kv_head_count() / tp,
+          .kv_heads = all_heads ? heads : model.kv_head_count() / tp,
           .head_dim = std::max<std::int64_t>(model.head_size(), 1),
           .mask = model.causal ? sequence::Mask::causal : sequence::Mask::full};
 }

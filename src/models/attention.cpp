@@ -57,6 +57,10 @@ class SelfAttention {
     if (rotates()) rotate();
     if (norm == QkNorm::unscaled && rotates()) normalise();
     if (layer_.config.nope_scale && pattern_.kind == AttentionKind::nope) scale_queries();
+    if (repeats()) {
+      k_ = append_repeated_heads(layer_, "k_repeat", k_);
+      v_ = append_repeated_heads(layer_, "v_repeat", v_);
+    }
     const ir::TensorId context = keeps_scores(layer_.options.kernels.attention) ? append_unfused() : append_flash();
     return layer_.config.attention_gate ? append_gate(context, y) : context;
   }
@@ -73,6 +77,7 @@ class SelfAttention {
     return layer_.options.kernels.attention == AttentionKernel::cudnn && layer_.config.group() == 1 &&
            layer_.config.qk_norm == QkNorm::none && !rotates() && !scales;
   }
+  bool repeats() const { return layer_.options.kernels.repeats_heads() && layer_.config.group() > 1; }
   std::int64_t key_slot() const { return layer_.config.group(); }
   std::int64_t value_slot() const { return layer_.config.group() + 1; }
   // Queries and keys live in tensors of their own once normalised, in the projection's output before.
@@ -189,14 +194,12 @@ class SelfAttention {
   }
 
   void read_query(Op& op, int b, At token, int n, int g, int d) { op.read(apart() ? q_ : qkv_, {b, token, n, g, d}); }
-  void read_key(Op& op, int b, At token, int n, int d) {
-    if (apart())
-      op.read(k_, {b, token, n, At::fixed(0), d});
-    else
-      op.read(qkv_, {b, token, n, At::fixed(key_slot()), d});
+  void read_key(Op& op, int b, At token, int n, int g, int d) {
+    op.read(apart() ? k_ : qkv_, {b, token, n, repeats() ? At(g) : At::fixed(apart() ? 0 : key_slot()), d});
   }
-  void read_value(Op& op, int b, At token, int n, int d) {
-    op.read(values(), {b, token, n, At::fixed(v_ == ir::k_no_tensor ? value_slot() : 0), d});
+  void read_value(Op& op, int b, At token, int n, int g, int d) {
+    const bool own = v_ != ir::k_no_tensor;
+    op.read(values(), {b, token, n, repeats() ? At(g) : At::fixed(own ? 0 : value_slot()), d});
   }
   ir::TensorId values() const { return v_ == ir::k_no_tensor ? qkv_ : v_; }
 
@@ -238,8 +241,8 @@ class SelfAttention {
   void describe_flash(Op& op, At query, At key, ir::TensorId context, ir::TensorId logsumexp) {
     const auto [b, n, g, q, k, d] = axes<6>();
     read_query(op, b, query, n, g, d);
-    read_key(op, b, key, n, d);
-    read_value(op, b, key, n, d);
+    read_key(op, b, key, n, g, d);
+    read_value(op, b, key, n, g, d);
     op.merge(context, {b, query, n, g, d}, ir::Monoid::softmax_merge)
         .merge(logsumexp, {b, n, g, query}, ir::Monoid::softmax_merge);
     if (apart())
@@ -310,7 +313,7 @@ class SelfAttention {
     const auto [b, n, g, q, k, d] = axes<6>();
     Op op(layer_, "scores", ir::Kind::contraction, {a_.batch, a_.kv_heads, a_.group, a_.query, a_.key, a_.head_dim});
     read_query(op, b, q, n, g, d);
-    read_key(op, b, k, n, d);
+    read_key(op, b, k, n, g, d);
     op.sum(scores, {b, n, g, q, k})
         .attend(q, k, layer_.config.causal, window(), false)
         .region(k_region)
@@ -424,7 +427,7 @@ class SelfAttention {
     const auto [b, n, g, q, d, k] = axes<6>();
     Op op(layer_, "context", ir::Kind::contraction, {a_.batch, a_.kv_heads, a_.group, a_.query, a_.head_dim, a_.key});
     op.read(probabilities, {b, n, g, q, k});
-    read_value(op, b, k, n, d);
+    read_value(op, b, k, n, g, d);
     op.sum(by_head, {b, n, g, q, d})
         .attend(q, k, layer_.config.causal, window(), false)
         .region(k_region)

@@ -82,6 +82,10 @@ void describe(config::Fields& fields, Kernels& kernels) {
   fields.flag("scaled_product", kernels.scaled_product,
               {.doc = "the product of queries and keys scales its result itself"});
   fields.flag("separate_qkv", kernels.separate_qkv, {.doc = "queries, keys and values are products of their own"});
+  fields.flag(
+      "repeats_keys", kernels.repeats_keys,
+      {.doc = "with separate_qkv, keys and values are copied to every query head that shares them, and attention "
+              "takes, keeps and exchanges the copies"});
   fields.flag("separate_gate", kernels.separate_gate,
               {.doc = "a gated MLP's two input projections are products of their own"});
   fields.flag("narrow_norm", kernels.narrow_norm,

@@ -211,6 +211,8 @@ Heads heads_of(const Layer& layer, AttentionKind kind);
 Biased append_projection(Layer& layer, ir::TensorId context, const Heads& heads);
 // `prefix` tells several MLPs of one block apart.
 Biased append_mlp(Layer& layer, ir::TensorId y, const Axis& ffn, const std::string& prefix = {});
+// A copy of one key or value head for every query head that shares it, from (batch, sequence, kv_heads, 1, head_dim).
+ir::TensorId append_repeated_heads(Layer& layer, const std::string& name, ir::TensorId x);
 // Latent attention, linear attention and the gated delta rule, their contexts as append_attention's.
 ir::TensorId append_latent_attention(Layer& layer, ir::TensorId y);
 ir::TensorId append_linear_attention(Layer& layer, ir::TensorId y);

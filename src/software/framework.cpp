@@ -262,6 +262,9 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
               {.doc = "default of strategy.attention: how ranks that share a sequence share its attention"});
   fields.flag("attention_fp32_gradients", profile.attention_fp32_gradients,
               {.doc = "default of strategy.attention.fp32_gradients"});
+  fields.flag("attention_waits_compiled", profile.behaviour.waits_for_attention,
+              {.doc = "where a compiler is used, ranks that share a sequence wait for each exchange of its attention "
+                      "before they compute on"});
   section(fields, "tensor_parallel", profile, {.doc = "layers shared by tensor-parallel ranks"}, tensor_parallel);
   section(fields, "p2p", profile, {.doc = "between pipeline stages"}, point_to_point);
   section(fields, "host", profile, {.doc = "what makes the host wait for the device"}, host);

@@ -81,6 +81,7 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   if (Draw sharing(~seed); sharing.coin()) {
     file["attention_sharing"] = sharing.of(sequence::scheme_names());
     file["attention_fp32_gradients"] = sharing.coin();
+    file["attention_waits_compiled"] = sharing.coin();
   }
   Draw later(seed ^ 0x5eedU);  // of keys that came later, so that all others stay as they were drawn
   if (later.chance(0.4)) file["libraries"] = later.word({"transformer-engine-1", "transformer-engine-2", "pytorch-2"});
@@ -108,6 +109,7 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   if (later.chance(0.4) && file.contains("optimizer")) file["optimizer"]["whole_gradients"] = later.coin();
   if (later.chance(0.4) && file.contains("accumulation")) file["accumulation"]["copies_to_buckets"] = later.coin();
   if (later.chance(0.4)) file["tensor_parallel"]["keeps_gathered_inputs"] = later.coin();
+  if (later.chance(0.4) && file.contains("kernels")) file["kernels"]["repeats_keys"] = later.coin();
   if (draw.coin()) file["recompute"] = flags(draw, {"gathers_saved_input", "keeps_unread", "covers_ends"});
   if (draw.coin()) file["buffers"] = {{"results", draw.between(0, 3)}, {"buckets", draw.coin()}};
   if (draw.coin()) file["allocator"] = draw_allocator(draw);

@@ -140,7 +140,7 @@ TEST_CASE("a scheme is known by its name and says what it is") {
     CHECK_FALSE(each.grids(12).empty());
     CHECK(each.grids(0).empty());
   }
-  CHECK(names.size() == 16);
+  CHECK(names.size() == 17);
   const std::vector<std::string> listed = scheme_names();
   CHECK(std::equal(listed.begin(), listed.end(), schemes().begin(), schemes().end(),
                    [](const std::string& name, const Scheme& each) { return name == each.name; }));

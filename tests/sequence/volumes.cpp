@@ -125,7 +125,8 @@ TEST_CASE("every rank of a ring receives (p-1) blocks of K, V and p parts of dK,
     return ring_closed_form(sizes, grid.token_ranks(), pass);
   };
   for (const Mask mask : {Mask::full, Mask::causal})
-    for (const std::string_view name : {"ring", "striped", "zigzag", "usp", "megatron-p2p", "megatron-a2a-p2p"})
+    for (const std::string_view name :
+         {"ring", "striped", "zigzag", "gathered-zigzag", "usp", "megatron-p2p", "megatron-a2a-p2p"})
       check_volume(name, mask, closed_form);
   check_volume("double-ring", Mask::full, closed_form);
   check_volume("loongtrain", Mask::full, closed_form);
@@ -147,6 +148,30 @@ TEST_CASE("a ring moves its published volume in its published messages") {
       CHECK(forward.stages == p);
       CHECK(backward.stages == p + 1);
     }
+  }
+}
+
+// Keys and values come in one call beside the first tile; the p parts of dK, dV in as many as in a ring. From the second
+// tile on rank 0, whose queries meet both chunks of every later rank, holds the keys of all p - 1 others.
+TEST_CASE("a gathered ring has one all-gather in place of the hops of keys") {
+  for (const std::int64_t p : {2, 4, 8, 64}) {
+    const Problem problem{.tokens = 4 * p, .sequences = 2, .heads = 8, .kv_heads = 2, .head_dim = 16};
+    const Grid grid = scheme("gathered-zigzag").grids(p).front();
+    const auto list = [&](Pass pass, std::int64_t rank) {
+      return scheme("gathered-zigzag").list(problem, grid, pass, rank);
+    };
+    const RankList forward = list(Pass::forward, p / 2), backward = list(Pass::backward, p / 2);
+    CHECK(messages(forward) == 1);
+    CHECK(messages(backward) == 1 + p);
+    CHECK(forward.stages == p);
+    CHECK(backward.stages == p + 1);
+    for (const RankList& each : {forward, backward}) {
+      CHECK(each.calls.front().collective == collective::Collective::all_gather);
+      CHECK(each.calls.front().begins == 0);
+      CHECK(each.calls.front().ends == 0);
+      CHECK(each.tiles.size() == static_cast<std::size_t>(p));
+    }
+    CHECK(buffer_bytes(problem, list(Pass::forward, 0)) >= (p - 1) * Sizes(problem, grid).own * 2 * 32 * 2);
   }
 }
 

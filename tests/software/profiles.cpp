@@ -191,6 +191,13 @@ TEST_CASE("facts of single frameworks", "[software][framework]") {
   CHECK(torchtitan.kernels.loss == LossKernel::log_softmax);
   CHECK(torchtitan.kernels.separate_qkv);
   CHECK(torchtitan.kernels.separate_gate);
+  CHECK(torchtitan.kernels.repeats_keys);
+  CHECK(load_framework(loader, "torchtitan@2024").kernels.repeats_keys);
+  CHECK_FALSE(load_framework(loader, "torchtitan@2026").kernels.repeats_keys);
+  CHECK(load_framework(loader, "torchtitan@2026").kernels.compiled_loss);
+  CHECK(torchtitan.attention_sharing == "gathered-zigzag");
+  CHECK(torchtitan.behaviour.waits_for_attention);
+  CHECK_FALSE(load_framework(loader, "fsdp").behaviour.waits_for_attention);
 
   // fully_shard copies parameters out of the gather's buffer; the first form of FSDP and DeepSpeed read them there.
   CHECK(torchtitan.behaviour.copies_gathered);

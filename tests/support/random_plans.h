@@ -82,6 +82,7 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.keeps_gathered_inputs = coin(later);
   behaviour.issues_per_peer_across = coin(later);
   behaviour.eager_joins = coin(later);
+  behaviour.waits_for_attention = coin(later);
   return behaviour;
 }
 

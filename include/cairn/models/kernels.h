@@ -50,6 +50,7 @@ struct Kernels {
   bool wide_scores = false;        // unfused attention widens the scores to fp32 before it scales and masks them
   bool scaled_product = false;     // the product of queries and keys scales its result: no pass of its own
   bool separate_qkv = false;       // queries, keys and values are products of their own
+  bool repeats_keys = false;       // keys and values of their own products are copied to every query head
   bool separate_gate = false;      // a gated MLP's two input projections are products of their own
   bool narrow_norm = false;        // unfused RMS normalisation computes in the activations' format
   bool wide_norm = false;          // fused normalisation reads a widened copy, which is made again for its derivative
@@ -65,6 +66,7 @@ struct Kernels {
   bool compiled_loss = false;      // where a compiler is used, it takes in the loss
   bool compiled = false;           // a compiler fuses norms and pointwise chains, whatever the two say
 
+  bool repeats_heads() const { return repeats_keys && separate_qkv; }
   bool fused_norm() const { return compiled || norm == NormKernel::fused; }
   bool widens_norm() const { return wide_norm && norm == NormKernel::fused && !compiled; }
   LossKernel loss_kernel() const {

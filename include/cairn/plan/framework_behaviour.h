@@ -61,6 +61,12 @@ struct FrameworkBehaviour {
   // Ranks that share a sequence join the tiles of their attention by one kernel for each operation, else by one for each
   // tile (src/plan/layer/attention_joins.h). As the other pointwise kernels: it follows from them.
   bool eager_joins = false;
+  // Ranks that share a sequence wait for every exchange of its attention as soon as they have issued it: no tile runs
+  // beside one. A compiler that traces exchanges as functions of tensors puts the wait right behind each, and leaves it
+  // there in graphs for training (PyTorch, torch/distributed/_functional_collectives.py, _maybe_wrap_tensor;
+  // torch/_inductor/fx_passes/post_grad.py, reorder_for_locality, and config.py, reorder_for_compute_comm_overlap, off
+  // by default).
+  bool waits_for_attention = false;
   // The last stage keeps the logits of this many past micro-batches, unused, until newer ones overwrite them.
   std::int64_t held_results = 0;
   friend bool operator==(const FrameworkBehaviour&, const FrameworkBehaviour&) = default;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -48,10 +49,14 @@ sequence::Problem problem_of(const RankLayer& layer, const ir::Operator& forward
   problem.mask = forward.domain.guards().empty() ? sequence::Mask::full : sequence::Mask::causal;
   const auto query = static_cast<loopnest::DimId>(forward.domain.find("query"));
   const auto key = static_cast<loopnest::DimId>(forward.domain.find("key"));
+  const int group = forward.domain.find("group");
   for (const ir::Access& access : forward.accesses) {
     if (access.mode != ir::Mode::read) continue;
     if (uses(access.projection, query)) problem.head_dim = last_extent(layer, access);
-    if (uses(access.projection, key)) problem.value_dim = last_extent(layer, access);  // values come behind keys
+    if (!uses(access.projection, key)) continue;
+    problem.value_dim = last_extent(layer, access);  // values come behind keys
+    // Keys of every query head are exchanged as they lie.
+    if (group >= 0 && uses(access.projection, static_cast<loopnest::DimId>(group))) problem.kv_heads = problem.heads;
   }
   return problem;
 }
@@ -102,6 +107,9 @@ class SharedAttention::Run {
         if (const std::int32_t step = lane.ended_before(stage); step >= 0) ready.push_back(step);
       bool computes = false;
       for (; call != list.calls.end() && call->begins == stage; ++call) start(*call, ready);
+      if (pass_.options().behaviour.waits_for_attention)
+        for (const Lane& lane : lanes_)
+          if (!lane.calls.empty()) ready.push_back(lane.calls.back().step);
       for (; tile != list.tiles.end() && tile->stage == stage; ++tile, computes = true) compute(*tile, ready);
       if (computes && tile == list.tiles.end()) narrow();
       if (computes) before_ = {writer_.computed()};
@@ -235,12 +243,20 @@ class SharedAttention::Run {
     };
     const std::optional<std::int64_t> offset = sequence::local_offset(problem_, tile.queries, tile.keys);
     CAIRN_ASSERT(offset.has_value() && "a tile is whole, or masked by places in memory");
-    const std::int64_t kv = sequence::kv_heads(problem_, tile.heads).count;
+    const std::int64_t copies = copied_heads(tile);
+    const std::int64_t kv = copies > 0 ? tile.heads.count / copies : sequence::kv_heads(problem_, tile.heads).count;
     set(query_, std::max<std::int64_t>(*offset, 0), sequence::count(tile.queries));
     set(key_, std::max<std::int64_t>(-*offset, 0), sequence::count(tile.keys));
     set(kv_heads_, 0, kv);
     set(group_dim_, 0, tile.heads.count / kv);
     return box;
+  }
+
+  // Where query heads have copies of keys, those of a tile that share a head; else 0. Heads that ranks split evenly are
+  // whole numbers of them.
+  std::int64_t copied_heads(const sequence::Tile& tile) const {
+    if (group_dim_ < 0 || problem_.kv_heads < problem_.heads) return 0;
+    return std::gcd(tile.heads.count, box_[static_cast<std::size_t>(group_dim_)].extent());
   }
 
   const LayerPass& pass_;
