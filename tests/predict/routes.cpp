@@ -114,13 +114,13 @@ TEST_CASE("rings over eight cards under two PCIe switches leave a switch once ea
 
 TEST_CASE("rings over nodes whose accelerators share adapters", "[predict][routes]") {
   // Two nodes of eight with two adapters of 50 GB/s, 0.92 of which is reached; 5 us and 8 us of software. Around all 16
-  // ranks one message leaves each node, through one adapter: 46 GB/s. Of four rings (stride 4) four leave it: 2 x 50/4
-  // GB/s each. Eight rings of a rank from each node (stride 8): 2 x 50/8, as all messages between stages.
+  // ranks one message leaves each node, through one adapter: 46 GB/s. Of four rings (stride 4) four leave it, all by
+  // the adapter nearest to ranks 4 to 7: 50/4 GB/s each. Eight rings of a rank from each node (stride 8): 2 x 50/8, as all messages between stages.
   const std::string cluster =
       "{file: dgx-h100, nodes: 2, inter: {nics_per_node: 2, bandwidth: 50 GB/s, latency: 5 us}}";
   Priced few(cluster, "h100-sxm5-80gb");
   CHECK(few.microseconds_around(16, 1) == Approx(100e6 / 46e3 + 13.0));
-  CHECK(few.microseconds_around(4, 4) == Approx(100e6 / (0.92 * 25e3) + 13.0));
+  CHECK(few.microseconds_around(4, 4) == Approx(100e6 / (0.92 * 12.5e3) + 13.0));
   CHECK(few.microseconds_around(2, 8) == Approx(100e6 / (0.92 * 12.5e3) + 13.0));
   CHECK(few.microseconds(Collective::send, 2, 8) == Approx(100e6 / (0.92 * 12.5e3) + 13.0));
   for (const auto& [size, stride] : {std::pair{16, 1}, std::pair{4, 4}, std::pair{2, 8}})

@@ -109,7 +109,7 @@ void CostPricer::connect(const program::Group& group, const program::Group* arou
   // Beyond the domain: through every level up to the one that joins the whole group, at the rate of the slowest.
   const std::int64_t extent = (around == nullptr ? group : *around).extent();
   for (const hardware::NetworkLevel& level : network_.beyond()) {
-    double rate = level.rate_of(senders(level.unit)).base() / level.oversubscription;
+    double rate = level.rate_of(senders(level.unit)).base();
     if (level.switches > 1 && extent > level.switch_domain())
       rate = std::min(rate, level.uplink_share(senders(level.switch_domain())).base());
     links.inter.bandwidth = links.inter.bandwidth > 0.0 ? std::min(links.inter.bandwidth, rate) : rate;
