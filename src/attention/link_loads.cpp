@@ -34,7 +34,7 @@ class Exchange {
 // Of messages between accelerators of one group of `within` neighbours.
 LinkLoad load_of(const hardware::NetworkLevel& level, std::int64_t within, const Exchange& exchange,
                  std::int64_t tensor_ranks) {
-  const std::int64_t ports = std::min(level.nics, level.unit);
+  const std::int64_t ports = level.ports();
   const auto link = [&](std::int64_t gpu) {
     return static_cast<std::size_t>(gpu / level.unit * ports + gpu % level.unit * ports / level.unit);
   };

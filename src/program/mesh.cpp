@@ -1,6 +1,7 @@
 #include "cairn/program/mesh.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "cairn/core/assert.h"
 
@@ -29,11 +30,24 @@ std::int64_t Group::extent() const {
   return std::max(along(in_row(), stride), along(rows, apart));
 }
 
-std::int64_t Group::hops_out(std::int64_t unit) const {
-  CAIRN_ASSERT(unit > 0 && rows == 1);
-  const std::int64_t block = size * stride;
-  if (size == 1 || unit % block == 0) return 0;
-  return std::min(block % unit == 0 ? stride : 2 * stride, unit);
+std::int64_t Group::fewest_members(std::int64_t domain) const {
+  const auto along = [domain](std::int64_t count, std::int64_t step) {
+    return std::max<std::int64_t>(1, std::gcd(count * step, domain) / step);
+  };
+  return along(in_row(), stride) * along(rows, apart);
+}
+
+std::int64_t Group::hops_out(std::int64_t unit, std::int64_t reach) const {
+  CAIRN_ASSERT(unit > 0 && rows == 1 && reach >= 0 && reach <= size);
+  const std::int64_t block = size * stride, far = stride * std::min(reach, size - reach);
+  const std::int64_t step = std::gcd(block, unit);
+  const auto out = [&](std::int64_t stretch) { return std::min({stretch, block - stretch, far}); };
+  std::int64_t most = 0;
+  for (std::int64_t ends = unit % block; ends <= std::min(unit, 2 * block - 1); ends += block) {
+    const std::int64_t half = ends / step / 2 * step;
+    most = std::max(most, out(half) + out(ends - half));
+  }
+  return most;
 }
 
 Mesh::Mesh(std::span<const Axis> order, const std::array<std::int64_t, k_axes>& sizes) {

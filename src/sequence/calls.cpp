@@ -6,20 +6,15 @@
 
 namespace cairn::sequence {
 
-Call hop(const Peers& peers, const When& when, Message out, Message in) {
+Call hop(const Peers& peers, std::int64_t reach, const When& when, Message out, Message in) {
   Call call{.collective = collective::Collective::send,
             .peers = peers,
             .begins = when.begins,
             .ends = when.ends,
-            .lane = when.lane};
+            .lane = when.lane,
+            .reach = reach};
   call.sends.push_back(std::move(out));
   call.receives.push_back(std::move(in));
-  return call;
-}
-
-Call hop_around(const Peers& peers, const When& when, Message out, Message in) {
-  Call call = hop(peers, when, std::move(out), std::move(in));
-  call.around = true;
   return call;
 }
 

@@ -17,10 +17,10 @@ constexpr When during(std::int32_t stage, std::int32_t lane = 0) {
   return {.begins = stage, .ends = stage, .lane = lane};
 }
 
-// One message out and one in, between ranks of `peers`.
-Call hop(const Peers& peers, const When& when, Message out, Message in);
-// The same, where every rank of `peers` sends to the next, the last to the first.
-Call hop_around(const Peers& peers, const When& when, Message out, Message in);
+// One message out and one in, between ranks of `peers`, each of which sends `reach` places on (Call).
+Call hop(const Peers& peers, std::int64_t reach, const When& when, Message out, Message in);
+// The reach of messages of which nothing is known but that each rank gets at most one.
+constexpr std::int64_t anywhere(const Peers& peers) { return peers.count / 2; }
 
 // Every other rank of `peers` is sent out(rank) and sends in(rank), parcels both.
 template <class Out, class In>

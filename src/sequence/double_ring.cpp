@@ -3,6 +3,7 @@
 //
 //   received per rank   as in a ring: p-1 blocks of K, V, and backward p parts of dK, dV, of which under a causal zigzag
 //                       mask a (w-1) are of one chunk, not two, in window a of windows of w ranks
+#include <algorithm>
 #include <utility>
 
 #include "calls.h"
@@ -103,8 +104,13 @@ class Windows {
                                 .heads = share_.heads},
                      .gives = tensors == k_key_gradients};
     };
-    const bool around = way.window == 0 || way.member == 0;
-    list_.calls.push_back((around ? hop_around : hop)(peers, when, message(to, self_), message(from, from)));
+    list_.calls.push_back(hop(peers, reach(peers, way), when, message(to, self_), message(from, from)));
+  }
+  // Home is the next rank where there is but one window, or one rank in each; else a window and a rank on, or for the
+  // last rank of a window the rank behind it.
+  std::int64_t reach(const Peers& peers, const Spot& way) const {
+    const bool to_next = way.window == 0 || way.member == 0 || turns_ == 1 || width_ == 1;
+    return to_next ? 1 : std::min(width_ + 1, anywhere(peers));
   }
   // Of a block that comes from another window the part of a turn has the rows alone that this window's queries see:
   // in a zigzag layout they are the same for all ranks of the window.

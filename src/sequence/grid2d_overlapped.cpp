@@ -51,13 +51,13 @@ class OverlappedGrid2d {
     const std::int64_t self = share_.rank, previous = back(self, 0, 1), above = back(self, 1, 0);
     const TensorSet operands = query_operands(share_.pass);
     for (std::int32_t x = 0; x + 1 < columns(); ++x)
-      list_.calls.push_back(hop_around(mesh_.row_peers(self), during(x, k_row_lane),
-                                       queries(back(self, 0, -1), back(self, 0, x), operands),
-                                       queries(previous, back(previous, 0, x), operands)));
+      list_.calls.push_back(hop(mesh_.row_peers(self), 1, during(x, k_row_lane),
+                                queries(back(self, 0, -1), back(self, 0, x), operands),
+                                queries(previous, back(previous, 0, x), operands)));
     for (std::int32_t y = 0; y + 1 < rows(); ++y)
-      list_.calls.push_back(hop_around(mesh_.column_peers(self), during(y + keys_begin_, k_column_lane),
-                                       keys(back(self, -1, 0), back(self, y, 0), k_keys),
-                                       keys(above, back(above, y, 0), k_keys)));
+      list_.calls.push_back(hop(mesh_.column_peers(self), 1, during(y + keys_begin_, k_column_lane),
+                                keys(back(self, -1, 0), back(self, y, 0), k_keys),
+                                keys(above, back(above, y, 0), k_keys)));
   }
 
   // Pairs of blocks of which the later arrives now.
@@ -96,8 +96,8 @@ class OverlappedGrid2d {
     for (std::int32_t x = 1; x < columns(); ++x) {
       const std::int32_t stage = arrival(x, rows() - 1) + 1;
       const std::int64_t owner = back(self, 0, x), maker = back(self, 0, -x);
-      list_.calls.push_back(hop(mesh_.row_peers(self), during(stage, k_row_lane), queries(owner, owner, results),
-                                queries(maker, self, results)));
+      list_.calls.push_back(hop(mesh_.row_peers(self), columns() - x, during(stage, k_row_lane),
+                                queries(owner, owner, results), queries(maker, self, results)));
       list_.stages = std::max(list_.stages, stage + 1);
     }
   }
@@ -107,7 +107,7 @@ class OverlappedGrid2d {
     for (std::int32_t y = 1; y < rows(); ++y) {
       const std::int32_t stage = arrival(columns() - 1, y) + 1;
       const std::int64_t holder = back(self, y, 0), maker = back(self, -y, 0);
-      list_.calls.push_back(hop(mesh_.column_peers(self), during(stage, k_column_lane),
+      list_.calls.push_back(hop(mesh_.column_peers(self), rows() - y, during(stage, k_column_lane),
                                 keys(holder, holder, k_key_gradients), keys(maker, self, k_key_gradients)));
       list_.stages = std::max(list_.stages, stage + 1);
     }

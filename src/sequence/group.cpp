@@ -51,7 +51,7 @@ GroupPass::Moving moving(const Problem& problem, const Call& call) {
           .begins = call.begins,
           .ends = call.ends,
           .lane = call.lane,
-          .around = call.around,
+          .reach = call.reach,
           .sent = bytes_sent(problem, call),
           .received = bytes_received(problem, call)};
 }

@@ -76,7 +76,8 @@ void add_move_of_keys(RankList& list, const Share& share, const Mesh& mesh, std:
   const auto message = [&](std::int64_t peer, const Tokens& tokens) {
     return Message{.peer = peer, .parcel = {.tensors = k_keys, .tokens = tokens, .heads = share.heads}};
   };
-  list.calls.push_back(hop({.count = mesh.ranks()}, during(stage), message(to, mesh.owned(share.rank)),
+  const Peers all{.count = mesh.ranks()};
+  list.calls.push_back(hop(all, anywhere(all), during(stage), message(to, mesh.owned(share.rank)),
                            message(from, mesh.keys(share.rank))));
 }
 
@@ -87,7 +88,8 @@ void add_return_of_key_gradients(RankList& list, const Share& share, const Mesh&
     return Message{
         .peer = peer, .parcel = {.tensors = k_key_gradients, .tokens = tokens, .heads = share.heads}, .gives = true};
   };
-  list.calls.push_back(hop({.count = mesh.ranks()}, during(stage), message(to, mesh.keys(share.rank)),
+  const Peers all{.count = mesh.ranks()};
+  list.calls.push_back(hop(all, anywhere(all), during(stage), message(to, mesh.keys(share.rank)),
                            message(from, mesh.owned(share.rank))));
 }
 

@@ -48,8 +48,8 @@ class TokenRing {
                                 .tokens = owned_in_line(share_.problem, share_.grid, owner),
                                 .heads = share_.heads}};
     };
-    return hop_around({.count = ranks_}, during(step, k_query_lane), message(rank(1), rank(-step)),
-                      message(rank(-1), rank(-step - 1)));
+    return hop({.count = ranks_}, 1, during(step, k_query_lane), message(rank(1), rank(-step)),
+               message(rank(-1), rank(-step - 1)));
   }
 
   Call return_results(std::int32_t step) const {
@@ -57,7 +57,8 @@ class TokenRing {
               .peers = {.count = ranks_},
               .begins = step + 1,
               .ends = step + 1,
-              .lane = k_result_lane};
+              .lane = k_result_lane,
+              .reach = ranks_ - step};
     const std::int64_t owner = rank(-step), maker = rank(step);
     if (const auto made = visit(share_.problem, share_.grid, owner, share_.rank))
       call.sends.push_back(result(owner, made->queries));

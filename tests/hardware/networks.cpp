@@ -1,4 +1,7 @@
 // Levels and derived bandwidths, by hand.
+#include <string>
+#include <utility>
+
 #include "catch.h"
 #include "hardware/support.h"
 
@@ -105,6 +108,26 @@ TEST_CASE("the general form: a rack of 72 with hosts of 4", "[hardware][network]
   CHECK(test::complaints("{file: gb200-nvl72, nodes: 20}").find("do not fill units of 72") != std::string::npos);
 }
 
+TEST_CASE("what a few of a node's accelerators send out of it goes by their own ports", "[hardware][network]") {
+  const auto rate = [](const char* adapters, std::int64_t senders) {
+    return gigabytes(network_of("{file: dgx-h100, nodes: 2, inter: {bandwidth: 50 GB/s, nics_per_node: " +
+                                std::string(adapters) + "}}")
+                         .levels[1]
+                         .rate_of(senders));
+  };
+  // Two for eight: neighbours share one until all of its four send, then the others join in by the other.
+  for (const auto& [senders, expected] :
+       {std::pair{1, 50.0}, std::pair{2, 25.0}, std::pair{4, 12.5}, std::pair{6, 12.5}, std::pair{8, 12.5}})
+    CHECK(rate("2", senders) == Approx(expected));
+  for (const std::int64_t senders : {1, 4, 8}) {
+    CHECK(rate("8", senders) == Approx(50.0));
+    CHECK(rate("16", senders) == Approx(100.0));
+  }
+  // Three for eight: all together have a share of all three.
+  CHECK(rate("3", 1) == Approx(50.0));
+  CHECK(rate("3", 8) == Approx(150.0 / 8));
+}
+
 TEST_CASE("bridges between neighbours become a level of pairs", "[hardware][network]") {
   const Network net =
       network_of("{file: workstation-4x-a100-pcie, intra: {pairs: {bandwidth: 300 GB/s, latency: 0.6 us}}}");
@@ -127,8 +150,8 @@ TEST_CASE("switches of a PCIe tree share the way to the root complex", "[hardwar
   CHECK(server.levels[0].domain == 8);
   CHECK(server.levels[0].switch_domain() == 4);
   CHECK(gigabytes(server.levels[0].gpu_bandwidth()) == Approx(25));
-  CHECK(gigabytes(server.levels[0].uplink_share()) == Approx(25.0 / 4));  // by default one more link like the others
-  CHECK(gigabytes(network_of("{file: pcie-8x-l20, intra: {switches: 4, uplink: 20 GB/s}}").levels[0].uplink_share()) ==
+  CHECK(gigabytes(server.levels[0].uplink_share(4)) == Approx(25.0 / 4));  // by default one more link like the others
+  CHECK(gigabytes(network_of("{file: pcie-8x-l20, intra: {switches: 4, uplink: 20 GB/s}}").levels[0].uplink_share(2)) ==
         Approx(10));
   CHECK(
       test::complaints("{file: pcie-8x-l20, intra: {switches: 1, uplink: 20 GB/s}}").find("fewer than two switches") !=

@@ -148,8 +148,8 @@ class Cheaper final : public predict::Pricer {
   // Wholly: inside one domain, or over one network between domains of which each holds one rank.
   bool on_level(const program::Transfer& transfer) {
     const std::int64_t inside = pricer_.ranks_per_domain(transfer.group);
-    if (transfer.group.size == 1) return false;
     const hardware::Network& network = job_.machine().network;
+    if (transfer.group.size == 1 || !transfer.group.fills_evenly(network.domain())) return false;
     const auto inner = static_cast<int>(network.inner);
     if (inside == transfer.group.size) return level_ == inner - 1;
     return inside == 1 && level_ == inner && network.beyond().size() == 1;

@@ -152,14 +152,16 @@ TEST_CASE("Cards under two PCIe switches share what leads out of their switch", 
   // Around a ring of all eight one card of four sends out of its switch: 8 MB in 1 ms are 8 GB/s of the 25, a quarter of
   // it for each. Of two rings two do.
   const auto around = [](std::int64_t size, std::int64_t stride) {
-    return program::Transfer{.collective = program::Collective::send,
-                             .group = {.size = 2, .stride = stride * (size - 1)},
-                             .bytes = 8e6,
-                             .ring = size};
+    return program::Transfer{
+        .collective = program::Collective::send, .group = {.size = size, .stride = stride}, .bytes = 8e6, .reach = 1};
   };
   CHECK(cards.share("intra switch out", around(8, 1)) == Approx(8.0 / 25 / 4));
   CHECK(cards.share("intra switch out", around(4, 2)) == Approx(8.0 / 25 / 2));
   CHECK(cards.share("intra switch out", around(4, 1)) == 0.0);
+  // Of two adapters ranks 4 to 7 have the second: of two rings 6 and 7 send over it, 8 GB/s each of 50, of four all.
+  SharedMachine few("{file: dgx-h100, nodes: 2, inter: {nics_per_node: 2, bandwidth: 50 GB/s, latency: 5 us}}");
+  CHECK(few.share("inter out", around(8, 2)) == Approx(2 * 8.0 / 50 / 4));
+  CHECK(few.share("inter out", around(4, 4)) == Approx(8.0 / 50));
   // Under one switch nothing leaves it.
   CHECK(cards.share("intra switch in", over(program::Collective::all_gather, 4, 1, 16e6)) == 0.0);
   // Copies to the host share its link among the four: 5 GB/s of 25.

@@ -35,15 +35,15 @@ class Priced {
   double microseconds(program::Collective collective, std::int64_t size, std::int64_t stride, double bytes = k_tensor) {
     return 1e6 * pricer_.transfer_time(transfer(collective, size, stride, bytes)).total_s;
   }
-  // A message from every rank of a ring to the next: the longest way is that from its last rank to its first.
-  static program::Transfer around(std::int64_t size, std::int64_t stride, double bytes = k_tensor) {
+  // A message from every rank of a ring to the one `reach` places on.
+  static program::Transfer around(std::int64_t size, std::int64_t stride, std::int64_t reach = 1) {
     return {.collective = program::Collective::send,
-            .group = {.size = 2, .stride = stride * (size - 1)},
-            .bytes = bytes,
-            .ring = size};
+            .group = {.size = size, .stride = stride},
+            .bytes = k_tensor,
+            .reach = reach};
   }
-  double microseconds_around(std::int64_t size, std::int64_t stride) {
-    return 1e6 * pricer_.transfer_time(around(size, stride)).total_s;
+  double microseconds_around(std::int64_t size, std::int64_t stride, std::int64_t reach = 1) {
+    return 1e6 * pricer_.transfer_time(around(size, stride, reach)).total_s;
   }
   CostPricer& pricer() { return pricer_; }
   static program::Transfer transfer(program::Collective collective, std::int64_t size, std::int64_t stride,
@@ -114,22 +114,100 @@ TEST_CASE("rings over eight cards under two PCIe switches leave a switch once ea
 
 TEST_CASE("rings over nodes whose accelerators share adapters", "[predict][routes]") {
   // Two nodes of eight with two adapters of 50 GB/s, 0.92 of which is reached; 5 us and 8 us of software. Around all 16
-  // ranks one message leaves each node, through one adapter: 46 GB/s. Of four rings (stride 4) four leave it: 2 x 50/4
-  // GB/s each. Eight rings of a rank from each node (stride 8): 2 x 50/8, as all messages between stages.
+  // ranks one message leaves each node, through one adapter: 46 GB/s. Of two rings (stride 2) ranks 6 and 7 leave it,
+  // through the same adapter, which is the nearest to ranks 4 to 7: 50/2 GB/s each. Of four rings (stride 4) these
+  // four: 50/4. Eight rings of a rank from each node (stride 8): 2 x 50/8, as all messages between stages.
   const std::string cluster =
       "{file: dgx-h100, nodes: 2, inter: {nics_per_node: 2, bandwidth: 50 GB/s, latency: 5 us}}";
   Priced few(cluster, "h100-sxm5-80gb");
   CHECK(few.microseconds_around(16, 1) == Approx(100e6 / 46e3 + 13.0));
-  CHECK(few.microseconds_around(4, 4) == Approx(100e6 / (0.92 * 25e3) + 13.0));
+  CHECK(few.microseconds_around(8, 2) == Approx(100e6 / (0.92 * 25e3) + 13.0));
+  CHECK(few.microseconds_around(4, 4) == Approx(100e6 / (0.92 * 12.5e3) + 13.0));
   CHECK(few.microseconds_around(2, 8) == Approx(100e6 / (0.92 * 12.5e3) + 13.0));
   CHECK(few.microseconds(Collective::send, 2, 8) == Approx(100e6 / (0.92 * 12.5e3) + 13.0));
   for (const auto& [size, stride] : {std::pair{16, 1}, std::pair{4, 4}, std::pair{2, 8}})
     CHECK(few.pricer().transfer_time(Priced::around(size, stride)).total_s >=
           few.pricer().transfer_floor_s(Priced::around(size, stride)));
+  // In one ring three places on, ranks 5, 6 and 7 send out; eight places on all do; fifteen places on is one back.
+  CHECK(few.microseconds_around(16, 1, 3) == Approx(100e6 / (0.92 * 50e3 / 3) + 13.0));
+  CHECK(few.microseconds_around(16, 1, 8) == Approx(100e6 / (0.92 * 12.5e3) + 13.0));
+  CHECK(few.microseconds_around(16, 1, 15) == few.microseconds_around(16, 1));
   // An adapter for each accelerator: one message has one, however few leave the node.
   Priced each("{file: dgx-h100, nodes: 2}", "h100-sxm5-80gb");
   for (const auto& [size, stride] : {std::pair{16, 1}, std::pair{4, 4}, std::pair{2, 8}})
     CHECK(each.microseconds_around(size, stride) == Approx(each.microseconds(Collective::send, 2, 8)));
+}
+
+TEST_CASE("rings that do not fill nodes are as slow as their slowest hop", "[predict][routes]") {
+  // Four nodes of six with one adapter, 0.92 of 50 GB/s, 13 us. Rings of four, 0-3, 4-7, 8-11: of the first node 5
+  // sends to 6 alone, of the second 7 to 4. Rings of eight: 7 sends to 0 and 11 to 12 on the second node's adapter.
+  Priced six(
+      "{file: dgx-h100, nodes: 4, gpus_per_node: 6, inter: {nics_per_node: 1, bandwidth: 50 GB/s, latency: 5 us}}",
+      "h100-sxm5-80gb");
+  CHECK(six.microseconds_around(4, 1) == Approx(100e6 / 46e3 + 13.0));
+  CHECK(six.microseconds_around(8, 1) == Approx(100e6 / 23e3 + 13.0));
+  CHECK(six.microseconds_around(3, 1) < 1000.0);  // NVLink
+  // Between these machines a message is faster than to a neighbour, or than across the sockets.
+  Priced fast("{file: pcie-8x-l20, nodes: 2, inter: {kind: star, bandwidth: 200 GB/s, latency: 2 us}}", "l20-48gb");
+  CHECK(fast.microseconds_around(16, 1) == Approx(5000 + 1.9));
+  CHECK(fast.microseconds_around(16, 1) > fast.microseconds_around(2, 8));
+  Priced sockets(
+      "{file: pcie-8x-l20, nodes: 2, intra: {uplink: 12.5 GB/s}, inter: {kind: star, bandwidth: 200 GB/s, latency: 2 "
+      "us}}",
+      "l20-48gb");
+  CHECK(sockets.microseconds_around(16, 1) == Approx(10000 + 1.9));
+  for (Priced* machine : {&six, &fast, &sockets})
+    for (const auto& [size, stride] : {std::pair{4, 1}, std::pair{8, 1}, std::pair{16, 1}, std::pair{4, 2}})
+      for (const std::int64_t reach : {1, 2, 3})
+        CHECK(machine->pricer().transfer_time(Priced::around(size, stride, reach)).total_s >=
+              machine->pricer().transfer_floor_s(Priced::around(size, stride, reach)));
+}
+
+TEST_CASE("a ring takes the networks that join it, and no other", "[predict][routes]") {
+  // 16 accelerators of four nodes in a rack at 50 GB/s and 5 us, racks joined at 10 GB/s and 9 us; 0.92 of each, and
+  // 8 us of software.
+  Priced racks(
+      "{name: t, accelerator: h100-sxm5-80gb, gpus_per_node: 4, levels: "
+      "[{kind: nvswitch, size: 4, bandwidth: 450 GB/s, latency: 0.6 us}, "
+      "{kind: star, size: 4, bandwidth: 50 GB/s, latency: 5 us}, "
+      "{kind: star, size: 2, bandwidth: 10 GB/s, latency: 9 us}]}",
+      "h100-sxm5-80gb");
+  CHECK(racks.microseconds_around(16, 1) == Approx(100e6 / 46e3 + 13.0));
+  CHECK(racks.microseconds_around(32, 1) == Approx(100e6 / 9.2e3 + 17.0));
+  CHECK(racks.microseconds_around(4, 1) < 1000.0);
+}
+
+TEST_CASE("an oversubscribed network slows a ring once more than its share leave a node", "[predict][routes]") {
+  // Eight adapters of 50 GB/s a node, half of whose 400 GB/s go up: of four rings (stride 4) four messages have 50
+  // each, of eight all eight 25.
+  Priced tapered(
+      "{name: t, accelerator: h100-sxm5-80gb, gpus_per_node: 8, nodes: 2, "
+      "intra: {kind: nvswitch, bandwidth: 450 GB/s, latency: 0.6 us}, "
+      "inter: {kind: fat-tree, leaf: 8, oversubscription: 2, bandwidth: 50 GB/s, latency: 5 us}}",
+      "h100-sxm5-80gb");
+  CHECK(tapered.microseconds_around(16, 1) == Approx(100e6 / 46e3 + 13.0));
+  CHECK(tapered.microseconds_around(4, 4) == Approx(100e6 / 46e3 + 13.0));
+  CHECK(tapered.microseconds_around(2, 8) == Approx(100e6 / 23e3 + 13.0));
+  CHECK(tapered.microseconds(Collective::all_gather, 2, 8) == Approx(50e6 / 23e3 + 13.0));
+}
+
+TEST_CASE("a collective is as slow as the group that straddles domains", "[predict][routes]") {
+  // Nodes of six: of groups of four, 4-7 have two ranks in each of two nodes, and so have all groups at stride 3.
+  Priced six(
+      "{file: dgx-h100, nodes: 4, gpus_per_node: 6, inter: {nics_per_node: 6, bandwidth: 50 GB/s, latency: 5 us}}",
+      "h100-sxm5-80gb");
+  // Groups of eight, 0-7: six and two. Two to a node as well at stride 3.
+  for (const Collective each : {Collective::all_gather, Collective::all_reduce, Collective::all_to_all})
+    for (const std::int64_t size : {4, 8}) {
+      CAPTURE(collective::name(each), size);
+      CHECK(six.microseconds(each, size, 1) == Approx(six.microseconds(each, size, 3)));
+      const program::Transfer straddling = Priced::transfer(each, size, 1, k_tensor);
+      CHECK(six.pricer().transfer_time(straddling).total_s >= six.pricer().transfer_floor_s(straddling));
+      CHECK(six.pricer().least_bytes(straddling).across == 0.0);
+    }
+  CHECK(six.pricer().assumptions().contains("groups of 4 ranks do not fill whole domains of 6: priced with 2 in each"));
+  // Groups of three fill nodes.
+  CHECK(six.microseconds(Collective::all_gather, 3, 1) < six.microseconds(Collective::all_gather, 4, 1));
 }
 
 TEST_CASE("one rank in each of two NVLink domains", "[predict][routes]") {

@@ -1,6 +1,7 @@
 #include "cairn/program/placement.h"
 
 #include <algorithm>
+#include <map>
 
 #include "cairn/collective/folds.h"
 #include "cairn/program/program.h"
@@ -27,8 +28,8 @@ constexpr Placement k_maxima{Kind::partial, 0, ir::Monoid::max};
 // Eight ranks in units of four. One ring: 3 -> 4 and 7 -> 0. Two rings of four, at stride 2: 2 -> 4, 3 -> 5, and 6 -> 0,
 // 7 -> 1. Pairs at stride 4: every rank leaves its unit. Pairs at stride 1, and rings of four in a row, stay in one.
 TEST_CASE("messages around rings that leave a unit at once") {
-  const auto out = [](std::int64_t size, std::int64_t stride, std::int64_t unit) {
-    return program::Group{.size = size, .stride = stride}.hops_out(unit);
+  const auto out = [](std::int64_t size, std::int64_t stride, std::int64_t unit, std::int64_t reach = 1) {
+    return program::Group{.size = size, .stride = stride}.hops_out(unit, reach);
   };
   CHECK(out(8, 1, 4) == 1);
   CHECK(out(4, 2, 4) == 2);
@@ -41,29 +42,55 @@ TEST_CASE("messages around rings that leave a unit at once") {
   // Three ranks in a ring, units of four: 4 5 6 7 has 5 -> 3 and 7 -> 8.
   CHECK(out(3, 1, 4) == 2);
   CHECK(out(1, 1, 4) == 0);
+  // Rings of four in units of six: 5 -> 6 leaves the first, 7 -> 4 the second.
+  CHECK(out(4, 1, 6) == 1);
+  // Two and three places on in one ring of eight: 2 -> 4 and 3 -> 5; 1, 2 and 3. Seven places on is one back: 4 -> 3.
+  CHECK(out(8, 1, 4, 2) == 2);
+  CHECK(out(8, 1, 4, 3) == 3);
+  CHECK(out(8, 1, 4, 7) == 1);
 }
 
-TEST_CASE("messages around rings that leave a unit: as many as are counted, or more where blocks straddle units") {
-  for (std::int64_t size = 2; size <= 9; ++size)
-    for (std::int64_t stride = 1; stride <= 6; ++stride)
-      for (std::int64_t unit = 1; unit <= 12; ++unit) {
-        const std::int64_t block = size * stride;
-        std::int64_t most = 0;
-        for (std::int64_t first = 0; first < block * unit; first += unit) {
-          std::int64_t left = 0;
-          for (std::int64_t rank = first; rank < first + unit; ++rank) {
-            const bool last = rank % block >= block - stride;
-            const std::int64_t next = last ? rank - (block - stride) : rank + stride;
-            left += next < first || next >= first + unit ? 1 : 0;
+TEST_CASE("messages around rings that leave a unit: as many as are counted") {
+  for (std::int64_t size = 2; size <= 7; ++size)
+    for (std::int64_t stride = 1; stride <= 4; ++stride)
+      for (std::int64_t unit = 1; unit <= 12; ++unit)
+        for (std::int64_t reach = 1; reach < size; ++reach) {
+          const std::int64_t block = size * stride;
+          std::int64_t most = 0;
+          for (std::int64_t first = 0; first < block * unit; first += unit) {
+            std::int64_t left = 0;
+            for (std::int64_t rank = first; rank < first + unit; ++rank) {
+              const std::int64_t place = rank % block / stride;
+              const std::int64_t next = rank + ((place + reach) % size - place) * stride;
+              left += next < first || next >= first + unit ? 1 : 0;
+            }
+            most = std::max(most, left);
           }
-          most = std::max(most, left);
+          INFO("rings of " << size << " at stride " << stride << ", " << reach << " places on, units of " << unit);
+          REQUIRE(program::Group{.size = size, .stride = stride}.hops_out(unit, reach) == most);
         }
-        INFO("rings of " << size << " at stride " << stride << ", units of " << unit);
-        const std::int64_t stated = program::Group{.size = size, .stride = stride}.hops_out(unit);
-        const bool even = block % unit == 0 || unit % block == 0;
-        if (even) REQUIRE(stated == most);
-        REQUIRE(stated >= most);
-        REQUIRE(stated <= 2 * most);
+}
+
+// All groups that lie alike, rank by rank.
+TEST_CASE("the fewest and the most ranks of a group that share a domain") {
+  for (std::int64_t size = 1; size <= 7; ++size)
+    for (std::int64_t stride = 1; stride <= 5; ++stride)
+      for (std::int64_t domain = 1; domain <= 12; ++domain) {
+        std::int64_t fewest = size, most = 0;
+        for (std::int64_t block = 0; block < domain; ++block)
+          for (std::int64_t first = block * size * stride; first < block * size * stride + stride; ++first) {
+            std::map<std::int64_t, std::int64_t> held;
+            for (std::int64_t place = 0; place < size; ++place) ++held[(first + place * stride) / domain];
+            for (const auto& [where, ranks] : held) {
+              fewest = std::min(fewest, ranks);
+              most = std::max(most, ranks);
+            }
+          }
+        INFO("groups of " << size << " at stride " << stride << ", domains of " << domain);
+        const program::Group group{.size = size, .stride = stride};
+        REQUIRE(group.fewest_members(domain) == fewest);
+        REQUIRE(group.members(domain) == most);
+        REQUIRE(group.fills_evenly(domain) == (fewest == most));
       }
 }
 

@@ -1,5 +1,11 @@
 // What stands for a group: no rank of it computes, moves or holds more.
 #include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "cairn/core/random.h"
 #include "cairn/sequence/folds.h"
@@ -47,31 +53,101 @@ void require_most_of_any_rank(const test::Case& each) {
   }
 }
 
+// Messages of one call of all its peers, as places in their ring: from where to where.
+struct Around {
+  std::int64_t peers = 0;
+  std::int64_t reach = 0;
+  std::set<std::pair<std::int64_t, std::int64_t>> messages = {};
+
+  friend bool operator<(const Around& a, const Around& b) {
+    return std::tie(a.peers, a.reach, a.messages) < std::tie(b.peers, b.reach, b.messages);
+  }
+};
+
+// What peers call as the same at once, of several such calls each by itself.
+std::set<Around> messages_of(const test::Case& each, Pass pass) {
+  using Key = std::array<std::int64_t, 7>;
+  std::map<std::pair<Key, std::int64_t>, Around> calls;
+  for (std::int64_t rank = 0; rank < each.grid.ranks(); ++rank) {
+    std::map<Key, std::int64_t> earlier;
+    for (const Call& call : each.scheme->list(each.problem, each.grid, pass, rank).calls) {
+      if (call.collective != cairn::collective::Collective::send) continue;
+      const Peers& peers = call.peers;
+      const Key key{peers.first, peers.count, peers.stride, call.begins, call.ends, call.lane, call.reach};
+      Around& around = calls[{key, earlier[key]++}];
+      around.peers = peers.count;
+      around.reach = call.reach;
+      const auto place = [&](std::int64_t of) { return (of - peers.first) / peers.stride; };
+      for (const Message& message : call.sends) around.messages.emplace(place(rank), place(message.peer));
+    }
+  }
+  std::set<Around> different;
+  for (auto& [key, around] : calls) different.insert(std::move(around));
+  return different;
+}
+
+// Messages that leave any stretch of L places of the ring of n, less min(L, n - L, d), d being the shorter way around.
+std::int64_t most_too_many(const Around& around) {
+  const std::int64_t n = around.peers, shorter = std::min(around.reach, n - around.reach);
+  std::int64_t excess = 0;
+  for (std::int64_t first = 0; first < n; ++first)
+    for (std::int64_t length = 1; length < n; ++length) {
+      const auto within = [&](std::int64_t place) { return (place - first + n) % n < length; };
+      const auto left = std::count_if(around.messages.begin(), around.messages.end(), [&](const auto& message) {
+        return within(message.first) && !within(message.second);
+      });
+      excess = std::max(excess, static_cast<std::int64_t>(left) - std::min({length, n - length, shorter}));
+    }
+  return excess;
+}
+
 }  // namespace
 
-// Ranks that pass blocks on are priced as rings; a message that goes further, or elsewhere, must not say that it does.
-TEST_CASE("calls around a ring go from each peer to the next") {
-  std::int64_t around = 0, others = 0;
+// Messages are priced by how far around their ring they go.
+TEST_CASE("no call sends more out of a stretch of its ring than its reach says") {
+  std::set<Around> seen;
   for (const test::Case& each : test::all_cases())
     for (const Pass pass : {Pass::forward, Pass::backward})
-      for (std::int64_t rank = 0; rank < each.grid.ranks(); ++rank)
-        for (const Call& call : each.scheme->list(each.problem, each.grid, pass, rank).calls) {
-          if (!call.around) {
-            others += call.collective == cairn::collective::Collective::send ? 1 : 0;
-            continue;
-          }
-          const Peers& peers = call.peers;
-          const std::int64_t index = (rank - peers.first) / peers.stride;
-          const auto place = [&](std::int64_t at) {
-            return peers.first + (at + peers.count) % peers.count * peers.stride;
-          };
-          REQUIRE(call.collective == cairn::collective::Collective::send);
-          for (const Message& message : call.sends) REQUIRE(message.peer == place(index + 1));
-          for (const Message& message : call.receives) REQUIRE(message.peer == place(index - 1));
-          ++around;
+      for (const Around& around : messages_of(each, pass)) {
+        if (!seen.insert(around).second) continue;
+        INFO(each << ", " << around.reach << " on among " << around.peers);
+        REQUIRE(around.reach > 0);
+        REQUIRE(around.reach < around.peers);
+        REQUIRE(most_too_many(around) == 0);
+      }
+  REQUIRE(seen.size() > 20);
+}
+
+// The last hop, which takes parts of dK and dV home, as well.
+TEST_CASE("every hop of a ring is to the next rank") {
+  constexpr std::int64_t k_ranks = 8;
+  for (const char* name : {"ring", "striped", "zigzag"})
+    for (const Pass pass : {Pass::forward, Pass::backward})
+      for (std::int64_t rank = 0; rank < k_ranks; ++rank) {
+        INFO(name << ", rank " << rank);
+        const Problem problem{.tokens = 48, .heads = 2, .kv_heads = 2};
+        const RankList list = scheme(name).list(problem, scheme(name).grids(k_ranks).front(), pass, rank);
+        REQUIRE(list.calls.size() == (pass == Pass::forward ? 7U : 7U + 8U));
+        for (const Call& call : list.calls) {
+          REQUIRE(call.reach == 1);
+          REQUIRE(call.peers == Peers{.first = 0, .count = k_ranks, .stride = 1});
+          for (const Message& message : call.sends) REQUIRE(message.peer == (rank + 1) % k_ranks);
         }
-  REQUIRE(around > 1000);
-  REQUIRE(others > 0);
+      }
+}
+
+// Rank (a, i) of windows of two sends home to (a + 1, i + 1): 0 -> 3, 1 -> 2, 2 -> 5, ..., so that two messages leave
+// a window, which is no more than the three places that the longest goes on.
+TEST_CASE("a double ring's last hop goes a window and a rank on") {
+  const Problem problem{.tokens = 48, .heads = 2, .kv_heads = 2};
+  const Grid grid{.columns = 8, .window = 2, .layout = Layout::zigzag};
+  for (std::int64_t rank = 0; rank < 8; ++rank) {
+    const RankList list = scheme("double-ring").list(problem, grid, Pass::backward, rank);
+    const Call& last = *std::max_element(list.calls.begin(), list.calls.end(),
+                                         [](const Call& a, const Call& b) { return a.begins < b.begins; });
+    REQUIRE(last.reach == 3);
+    REQUIRE(last.sends.front().peer == (rank % 2 == 0 ? rank + 3 : rank + 1) % 8);
+  }
 }
 
 TEST_CASE("no rank computes more pairs or moves more bytes than the list that stands for all") {

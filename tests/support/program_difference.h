@@ -47,10 +47,10 @@ inline auto fields(const Step& part) {
                     std::pair("work", &work));
 }
 inline auto fields(const Transfer& part) {
-  const auto& [collective, group, bytes, place, parts, across, per_peer, ring] = part;
+  const auto& [collective, group, bytes, place, parts, across, per_peer, reach] = part;
   return std::tuple(std::pair("collective", &collective), std::pair("group", &group), std::pair("bytes", &bytes),
                     std::pair("part", &place), std::pair("parts", &parts), std::pair("across", &across),
-                    std::pair("per_peer", &per_peer), std::pair("ring", &ring));
+                    std::pair("per_peer", &per_peer), std::pair("reach", &reach));
 }
 inline auto fields(const Copy& part) {
   const auto& [lane, bytes] = part;

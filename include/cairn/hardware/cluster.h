@@ -14,11 +14,14 @@
 //   domain          accelerators within one domain of the level = product of the sizes up to it
 //   unit_bandwidth  what one unit of the level below can send = NICs per unit x bandwidth
 //   gpu_bandwidth   one accelerator's share when all its unit sends = unit_bandwidth / accelerators in the unit
-//   rate_of(k)      one's share when only k of its unit send: unit_bandwidth / k, but no more than one NIC carries
+//   rate_of(k)      one's share when only k of the u in its unit send. Accelerator i has port i L / u, rounded down, of
+//                   L = ports(), as NCCL takes the nearest NIC for a message, and those that send may be neighbours.
+//                   Leaf switches, whose way up is oversubscribed, are taken to serve whole units:
+//                     min(unit_bandwidth / (k oversubscription), unit_bandwidth / L / min(k, floor(u / L)))
 //   latency         one way, endpoint to endpoint, of a zero-byte send: as given, or hop_latency x links of the longest
 //                   minimal route
-//   uplink_share    where accelerators are spread over several switches (a PCIe tree): one's share of its switch's own
-//                   link, which all that leaves the switch passes = uplink / accelerators under the switch
+//   uplink_share(k) where accelerators are spread over several switches (a PCIe tree): one's share of its switch's own
+//                   link, which all that leaves the switch passes, when k under the switch send = uplink / k
 //
 // The domain of an accelerator: those that it reaches over links of its own. It is that of the innermost network that
 // joins anything, whichever hosts share it (a rack of NVLink), unless what is joined are whole nodes by their adapters:
@@ -122,11 +125,13 @@ struct NetworkLevel {
 
   std::int64_t switch_domain() const { return domain / switches; }  // accelerators under one switch
   core::BytesPerSecond uplink_share(std::int64_t senders) const { return uplink / static_cast<double>(senders); }
-  core::BytesPerSecond uplink_share() const { return uplink_share(switch_domain()); }
+  std::int64_t ports() const { return std::min(nics, unit); }  // NICs of a unit, or its accelerators' parts of them
   core::BytesPerSecond unit_bandwidth() const { return nic_bandwidth * static_cast<double>(nics); }
   core::BytesPerSecond gpu_bandwidth() const { return unit_bandwidth() / static_cast<double>(unit); }
   core::BytesPerSecond rate_of(std::int64_t senders) const {
-    return std::min(unit_bandwidth() / static_cast<double>(senders), std::max(nic_bandwidth, gpu_bandwidth()));
+    const core::BytesPerSecond port = unit_bandwidth() / static_cast<double>(ports());
+    return std::min(unit_bandwidth() / (static_cast<double>(senders) * oversubscription),
+                    port / static_cast<double>(std::min(senders, unit / ports())));
   }
 };
 

@@ -43,18 +43,26 @@ struct Group {
 
   std::int64_t in_row() const { return size / rows; }
   // Ranks of the group in the fullest domain, a domain being `domain` consecutive ranks that fast links join. Along a
-  // row min(size, ceil(domain / stride)), exact where domain and stride divide one another.
+  // row min(size, ceil(domain / stride)).
   std::int64_t members(std::int64_t domain) const;
+  // Ranks in the emptiest of the domains that the group, or one that lies like it, has ranks in. Blocks of n ranks at
+  // stride s begin at all multiples of gcd(n s, domain) in a domain, so that the least piece of one is so long: along a
+  // row max(1, floor(gcd(n s, domain) / s)), as many as members() where all domains have equally many. Groups of 4 in
+  // domains of 6: 4, but 2 of the second group's.
+  std::int64_t fewest_members(std::int64_t domain) const;
+  bool fills_evenly(std::int64_t domain) const { return fewest_members(domain) == members(domain); }
   // The least L such that one aligned block of ranks [k L, (k + 1) L) holds the whole group. Exact where the strides of
   // the axes divide each other.
   std::int64_t extent() const;
-  // Messages that leave one unit of `unit` consecutive ranks at once where each rank sends to the next of its group, the
-  // last to the first, in this group and in all that lie like it, of n ranks at stride s in one row:
-  //   0             whole rings fill the unit:  unit = k n s
-  //   min(s, unit)  the ring passes k units, each of which every ring leaves once:  n s = k unit
-  //   min(2 s, unit) at most: the unit holds the end of one block of rings and the beginning of the next
-  // As many come in.
-  std::int64_t hops_out(std::int64_t unit) const;
+  // Messages that leave one unit of `unit` consecutive ranks at once, of the unit that most leave, where each rank
+  // sends `reach` places on around its group, and around all that lie like it, of n ranks at stride s in one row. As
+  // many come in. A stretch of L ranks of a block of n s is left by
+  //   out(L) = min(L, n s - L, d)    d = s min(reach, n - reach)
+  // A unit holds the end of one block and the beginning of another, of together unit mod n s ranks, or of n s more, and
+  // between them whole blocks, which nothing leaves. The end may be any multiple of gcd(n s, unit); out is concave, so
+  // that the two give most where they are most alike.
+  // Example: eight ranks in units of four, reach 1. One ring: 1. Two rings of four: 2. Four pairs of stride 4: 4.
+  std::int64_t hops_out(std::int64_t unit, std::int64_t reach) const;
   friend bool operator==(const Group&, const Group&) = default;
 };
 

@@ -24,11 +24,10 @@ struct Transfer {
   // domain crosses once and is forwarded inside.
   double across = 1.0;
   bool per_peer = false;  // issuing it takes extra host time for every rank of the group
-  // send: ranks of a ring around which all pass messages at once; `group` is its last rank and its first, the longest
-  // way. 0: no ring, every rank beside the sender sends as far.
-  std::int64_t ring = 0;
+  // send: each rank of the group to the one so many places on, around the ring that they are, all at once. 0: from the
+  // first rank of two to the second, and from every rank beside the first as far.
+  std::int64_t reach = 0;
 
-  Group whole_ring() const { return {.axis = group.axis, .size = ring, .stride = group.stride / (ring - 1)}; }
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };
 

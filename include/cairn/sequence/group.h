@@ -33,7 +33,7 @@ struct GroupPass {
     collective::Collective collective = collective::Collective::send;
     Peers peers = {};
     std::int32_t begins = 0, ends = 0, lane = 0;
-    bool around = false;
+    std::int64_t reach = 0;
     std::int64_t sent = 0, received = 0;  // [B]
   };
 

@@ -82,7 +82,9 @@ struct Call {
   std::int32_t begins = 0;  // with this stage
   std::int32_t ends = 0;    // before the stage behind this one begins
   std::int32_t lane = 0;    // calls of one lane run one after the other
-  bool around = false;      // send: each of the peers to the next, the last to the first
+  // send: how many places on every rank sends, around the ring that the peers are. Where ranks send differently far: so
+  // many that no more messages leave any stretch of the ring.
+  std::int64_t reach = 0;
   Messages sends = {};
   Messages receives = {};
 };

@@ -166,19 +166,12 @@ class SharedAttention::Run {
                                of(k_keys, kept.tokens, kept.heads) - of(k_keys, owned, sequence::all_heads(problem_)));
   }
 
-  // Every rank sends and receives alike. A message around a ring is priced by the way from its last rank to its first,
-  // which is the longest; others as if all ranks sent as far.
+  // Every rank sends and receives alike.
   Transfer transfer_of(const sequence::GroupPass::Moving& call) const {
     const auto moved = static_cast<double>(std::max(call.sent, call.received));
-    Group ranks{.axis = Axis::context, .size = call.peers.count, .stride = group_.stride * call.peers.stride};
-    if (call.collective == Collective::send) {
-      ranks.stride *= ranks.size - 1;
-      ranks.size = 2;
-      return {.collective = call.collective,
-              .group = ranks,
-              .bytes = moved,
-              .ring = call.around ? call.peers.count : std::int64_t{0}};
-    }
+    const Group ranks{.axis = Axis::context, .size = call.peers.count, .stride = group_.stride * call.peers.stride};
+    if (call.collective == Collective::send)
+      return {.collective = call.collective, .group = ranks, .bytes = moved, .reach = call.reach};
     const auto n = static_cast<double>(ranks.size);
     const double whole = call.collective == Collective::all_to_all ? moved * n * n / (n - 1.0) : moved * n / (n - 1.0);
     return {.collective = call.collective, .group = ranks, .bytes = whole};

@@ -23,8 +23,10 @@ double counted_bytes(const program::Transfer& transfer) {
   return collective::buffer_bytes(transfer.collective, transfer.group.size, transfer.bytes);
 }
 
-std::int64_t leaving_at_once(const program::Group& ring, std::int64_t unit) {
-  return std::max<std::int64_t>(1, ring.hops_out(unit));
+constexpr std::int64_t k_collective = -1;  // in place of a message's reach
+
+std::int64_t reach_of(const program::Transfer& transfer) {
+  return transfer.collective == program::Collective::send ? transfer.reach : k_collective;
 }
 
 template <class Of>
@@ -98,18 +100,20 @@ Price CostPricer::shard(const ir::Shard& shard) {
   return {.duration = core::to_picoseconds(total_s), .launch = core::to_picoseconds(time.launch_s)};
 }
 
-void CostPricer::connect(const program::Group& group, const program::Group* around, Route& route) const {
+void CostPricer::connect(const program::Group& group, std::int64_t reach, Route& route) const {
   const auto seconds = [](core::Seconds time) { return time / core::k_second; };
-  const auto senders = [&](std::int64_t unit) { return around == nullptr ? unit : leaving_at_once(*around, unit); };
+  const auto senders = [&](std::int64_t unit) {
+    return reach > 0 ? std::max<std::int64_t>(1, group.hops_out(unit, reach)) : unit;
+  };
   cost::TransferLinks& links = route.links;
   if (const hardware::NetworkLevel* own = network_.domain_level()) {
     links.intra = {.bandwidth = own->gpu_bandwidth().base(), .latency = seconds(own->latency)};
     if (own->switches > 1) links.uplink = own->uplink_share(senders(own->switch_domain())).base();
   }
   // Beyond the domain: through every level up to the one that joins the whole group, at the rate of the slowest.
-  const std::int64_t extent = (around == nullptr ? group : *around).extent();
+  const std::int64_t extent = group.extent();
   for (const hardware::NetworkLevel& level : network_.beyond()) {
-    double rate = level.rate_of(senders(level.unit)).base() / level.oversubscription;
+    double rate = level.rate_of(senders(level.unit)).base();
     if (level.switches > 1 && extent > level.switch_domain())
       rate = std::min(rate, level.uplink_share(senders(level.switch_domain())).base());
     links.inter.bandwidth = links.inter.bandwidth > 0.0 ? std::min(links.inter.bandwidth, rate) : rate;
@@ -120,27 +124,40 @@ void CostPricer::connect(const program::Group& group, const program::Group* arou
   }
 }
 
-const CostPricer::Route& CostPricer::route(const program::Group& group, std::int64_t ring) {
-  const auto [slot, fresh] = routes_.try_emplace({group.size, group.stride, group.rows, group.apart, ring});
+const CostPricer::Route& CostPricer::route(const program::Group& group, std::int64_t reach) {
+  const auto [slot, fresh] = routes_.try_emplace({group.size, group.stride, group.rows, group.apart, reach});
   Route& route = slot->second;
   if (!fresh) return route;
-  // A group that straddles domains unevenly is priced by its fullest domain.
-  const std::int64_t inside = group.members(network_.domain());
-  route.binding = {.size = group.size, .ranks_per_domain = inside};
-  if (const hardware::NetworkLevel* own = network_.domain_level(); own != nullptr && own->switches > 1)
-    route.binding.ranks_per_switch = group.members(own->switch_domain());
-  if (ring > 0) {
-    const program::Group around = program::Transfer{.group = group, .ring = ring}.whole_ring();
-    connect(group, &around, route);
-    route.within_node = network_.gpus_per_node % around.extent() == 0;
-  } else {
-    connect(group, nullptr, route);
-    route.within_node = network_.gpus_per_node % group.extent() == 0;
+  const std::int64_t domain = network_.domain();
+  const hardware::NetworkLevel* own = network_.domain_level();
+  const std::int64_t under_switch = own != nullptr && own->switches > 1 ? own->switch_domain() : 0;
+  connect(group, reach, route);
+  route.within_node = network_.gpus_per_node % group.extent() == 0;
+  if (reach > 0) {
+    const std::int64_t leaving = group.hops_out(domain, reach);
+    route.binding = {.size = 2, .ranks_per_domain = leaving > 0 ? 1 : 2};
+    if (under_switch > 0) route.binding.ranks_per_switch = group.hops_out(under_switch, reach) > 0 ? 1 : 2;
+    route.hops_inside = leaving > 0 && group.stride * std::min(reach, group.size - reach) < domain;
+    return route;
   }
-  if (inside > 1 && inside < group.size && group.size % inside != 0)
-    assumptions_.insert(
-        fmt::format("a group of {} ranks does not fill whole domains of {}: priced as if it did", group.size, inside));
+  // The group of those that lie alike whose domains hold fewest of its ranks is the slowest.
+  const auto members = [&](std::int64_t unit) {
+    return reach == k_collective ? group.fewest_members(unit) : group.members(unit);
+  };
+  route.binding = {.size = group.size, .ranks_per_domain = members(domain)};
+  if (under_switch > 0) route.binding.ranks_per_switch = members(under_switch);
+  if (reach == k_collective && !group.fills_evenly(domain))
+    assumptions_.insert(fmt::format("groups of {} ranks do not fill whole domains of {}: priced with {} in each",
+                                    group.size, domain, route.binding.ranks_per_domain));
   return route;
+}
+
+const CostPricer::Route& CostPricer::route(const program::Transfer& transfer) {
+  return route(transfer.group, reach_of(transfer));
+}
+
+std::int64_t CostPricer::ranks_per_domain(const program::Group& group) {
+  return route(group, k_collective).binding.ranks_per_domain;
 }
 
 cost::GroupBinding CostPricer::binding(const program::Transfer& transfer) {
@@ -151,8 +168,15 @@ cost::GroupBinding CostPricer::binding(const program::Transfer& transfer) {
 
 cost::TransferTime CostPricer::compared(const program::Transfer& transfer) {
   const Route& way = route(transfer);
-  return cost::transfer_time(transfer.collective, counted_bytes(transfer), binding(transfer), way.links,
-                             way.within_node ? node_laws_ : calibration_.transfers);
+  const auto time = [&](const cost::GroupBinding& ranks) {
+    return cost::transfer_time(transfer.collective, counted_bytes(transfer), ranks, way.links,
+                               way.within_node ? node_laws_ : calibration_.transfers);
+  };
+  const cost::TransferTime all = time(binding(transfer));
+  if (!way.hops_inside) return all;
+  const cost::TransferTime inside =
+      time({.size = 2, .ranks_per_domain = 2, .ranks_per_switch = way.binding.ranks_per_switch});
+  return inside.total_s > all.total_s ? inside : all;
 }
 
 cost::TransferTime CostPricer::transfer_time(const program::Transfer& transfer) {
@@ -163,7 +187,7 @@ cost::TransferTime CostPricer::transfer_time(const program::Transfer& transfer) 
     const cost::TransferLaws& laws = way.within_node ? node_laws_ : calibration_.transfers;
     const bool fabric = way.binding.domains() > 1 && !laws.fabric.fitted;
     unmeasured_[fabric ? laws.fabric.efficiency : laws.domain.assumed_efficiency][collective::name(transfer.collective)]
-        .insert(transfer.group.size);
+        .insert(way.binding.size);
   }
   return time;
 }
@@ -184,7 +208,7 @@ std::set<std::string> CostPricer::assumptions() const {
 Price CostPricer::transfer(const program::Transfer& transfer) {
   double issue = 0.0;  // [ps]
   if (transfer.per_peer) {
-    const bool across = route(transfer.group).binding.domains() > 1;
+    const bool across = route(transfer).binding.domains() > 1;
     issue = static_cast<double>(transfer.group.size) * host_.per_peer(across) * static_cast<double>(host_per_kernel());
   }
   if (issue >= static_cast<double>(core::k_reach))
@@ -196,26 +220,29 @@ Price CostPricer::transfer(const program::Transfer& transfer) {
           .issue = static_cast<core::Picoseconds>(std::llround(issue))};
 }
 
+double CostPricer::leaving(const program::Transfer& transfer, std::int64_t unit, std::int64_t sharing) {
+  if (transfer.reach > 0) {
+    const std::int64_t senders = std::min(transfer.group.hops_out(unit, transfer.reach), sharing);
+    return transfer.bytes * static_cast<double>(senders) / static_cast<double>(sharing);
+  }
+  const bool message = transfer.collective == program::Collective::send;
+  return leaving(transfer, message ? transfer.group.members(unit) : transfer.group.fewest_members(unit));
+}
+
 double CostPricer::leaving(const program::Transfer& transfer, std::int64_t ranks) {
   const std::int64_t units = (transfer.group.size + ranks - 1) / ranks;
   if (units <= 1) return 0.0;
   const auto together = static_cast<double>(ranks);
   // A ring inside a domain is priced by what must cross there (cost/transfer.h, switches).
-  const bool beyond = route(transfer.group).binding.domains() > 1;
+  const bool beyond = route(transfer).binding.domains() > 1;
   if (beyond && compared(transfer).algorithm == cost::Algorithm::ring)
     return transfer.across * collective::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes) /
            together;
   return transfer.across * collective::bytes_sent(transfer.collective, units, transfer.bytes / together);
 }
 
-double CostPricer::share_leaving(const program::Transfer& transfer, std::int64_t unit, std::int64_t sharing) {
-  if (transfer.ring == 0) return 1.0;
-  const std::int64_t senders = std::min(leaving_at_once(transfer.whole_ring(), unit), sharing);
-  return static_cast<double>(senders) / static_cast<double>(sharing);
-}
-
 CostPricer::Sent CostPricer::sent(const program::Transfer& transfer) {
-  const cost::GroupBinding where = route(transfer.group).binding;
+  const cost::GroupBinding where = route(transfer).binding;
   const double total = collective::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
   if (where.domains() == 1) return {.scale_up = total, .scale_out = 0.0};
   if (where.ranks_per_domain == 1) return {.scale_up = 0.0, .scale_out = transfer.across * total};
@@ -229,7 +256,7 @@ CostPricer::Sent CostPricer::sent(const program::Transfer& transfer) {
 }
 
 LinkBytes CostPricer::least_bytes(const program::Transfer& transfer) {
-  const cost::GroupBinding where = route(transfer.group).binding;
+  const cost::GroupBinding where = route(transfer).binding;
   const bool switch_adds = calibration_.transfers.domain.switch_bandwidth > 0.0;
   const bool added_on_the_way =
       transfer.collective == program::Collective::all_reduce && switch_adds && transfer.group.size > 1;
@@ -238,13 +265,17 @@ LinkBytes CostPricer::least_bytes(const program::Transfer& transfer) {
                            : collective::bytes_sent(transfer.collective, transfer.group.size, transfer.bytes);
   if (where.domains() == 1) return {.inside = total, .either = 0.0, .across = 0.0};
   // What leaves a domain is known where every domain holds equally many ranks of the group.
-  const bool even = transfer.collective == program::Collective::send ? where.ranks_per_domain == 1
-                                                                     : where.size % where.ranks_per_domain == 0;
+  const std::int64_t domain = network_.domain();
+  const bool message = transfer.collective == program::Collective::send;
+  const bool even = transfer.reach > 0 ? transfer.group.extent() % domain == 0
+                    : message          ? where.ranks_per_domain == 1
+                                       : transfer.group.fills_evenly(domain);
   if (!even) return {.inside = 0.0, .either = transfer.across * total, .across = 0.0};
-  const auto ranks = static_cast<double>(where.ranks_per_domain);
-  double across = collective::bytes_sent(transfer.collective, where.domains(), transfer.bytes / ranks);
   // Around a ring few of a domain's ranks send out of it: what its links carry is less for each of all its ranks.
-  if (transfer.ring > 0) across *= share_leaving(transfer, network_.domain(), network_.domain());
+  const double across = transfer.reach > 0
+                            ? leaving(transfer, domain, domain)
+                            : collective::bytes_sent(transfer.collective, where.domains(),
+                                                     transfer.bytes / static_cast<double>(where.ranks_per_domain));
   return {.inside = 0.0, .either = total - (1.0 - transfer.across) * across, .across = transfer.across * across};
 }
 

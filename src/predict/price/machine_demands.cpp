@@ -89,18 +89,15 @@ void MachineDemands::transfer(UnitDemands& demands, const program::Transfer& tra
   if (transfer.collective == program::Collective::all_reduce &&
       pricer_.compared(transfer).algorithm == cost::Algorithm::in_switch)
     inside = collective::in_switch_share(transfer.group.size).bytes(transfer.bytes);
-  // Out of a unit, over links of which `sharing` ranks have one.
-  const auto leaving = [&](std::int64_t unit, std::int64_t sharing) {
-    return pricer_.leaving(transfer, transfer.group.members(unit)) * CostPricer::share_leaving(transfer, unit, sharing);
-  };
   for (std::size_t i = 0; i < network_.levels.size(); ++i) {
     const hardware::NetworkLevel& level = network_.levels[i];
     const std::int64_t sets = std::gcd(level.nics, level.unit), under_switch = level.switch_domain();
-    const double moved = i >= network_.inner                 ? leaving(level.unit, level.unit / sets)
+    const double moved = i >= network_.inner                 ? pricer_.leaving(transfer, level.unit, level.unit / sets)
                          : &level == network_.domain_level() ? inside
                                                              : 0.0;
     take_both(demands, ports_[i], moved / duration_s, message);
-    if (level.switches > 1) take_both(demands, uplinks_[i], leaving(under_switch, under_switch) / duration_s, message);
+    if (level.switches > 1)
+      take_both(demands, uplinks_[i], pricer_.leaving(transfer, under_switch, under_switch) / duration_s, message);
   }
   if (multiprocessors_ == k_none) return;
   const double held = pricer_.multiprocessors_held(transfer);

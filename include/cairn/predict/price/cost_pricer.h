@@ -70,8 +70,8 @@ class CostPricer final : public Pricer {
   cost::TransferTime transfer_time(const program::Transfer& transfer);
   // The price of a transfer that the plan does not contain, for comparisons: it adds nothing to assumptions().
   cost::TransferTime compared(const program::Transfer& transfer);
-  // Ranks of the group in its fullest domain.
-  std::int64_t ranks_per_domain(const program::Group& group) { return route(group).binding.ranks_per_domain; }
+  // Ranks of a collective's group in each domain; where that is uneven, in the emptiest (Group::fewest_members).
+  std::int64_t ranks_per_domain(const program::Group& group);
   // What a rank must at least send or receive for the transfer, and the time its links need for so much: no execution
   // takes less. Proofs in lower_bounds.h.
   LinkBytes least_bytes(const program::Transfer& transfer);
@@ -83,11 +83,9 @@ class CostPricer final : public Pricer {
     double scale_out = 0.0;
   };
   Sent sent(const program::Transfer& transfer);
-  // Bytes one rank sends out of units in each of which `ranks` of the group lie, by the algorithm that is priced.
-  double leaving(const program::Transfer& transfer, std::int64_t ranks);
-  // Of `sharing` ranks on one link out of a unit of `unit` ranks, the part that sends over it at once: 1, but for
-  // messages around a ring, of which few leave (program::Group::hops_out); the link that carries most.
-  static double share_leaving(const program::Transfer& transfer, std::int64_t unit, std::int64_t sharing);
+  // Bytes that each of `sharing` ranks on one link out of a unit of `unit` ranks sends over it, by the algorithm that
+  // is priced. Of messages around a ring few leave (program::Group::hops_out): those over the busiest link, shared out.
+  double leaving(const program::Transfer& transfer, std::int64_t unit, std::int64_t sharing);
 
   cost::ShardPricer& shards() { return shards_; }
   std::set<std::string> assumptions() const;
@@ -106,15 +104,18 @@ class CostPricer final : public Pricer {
     cost::TransferLinks links;
     double widest = 0.0;       // rate of the fastest network between the domains [B/s]: nothing passes faster
     bool within_node = false;  // domains joined inside a node, not by a calibrated fabric
+    bool hops_inside = false;  // messages around rings, some of which leave a domain, and some do not
   };
-  // `ring`: as in program::Transfer, of a message over the group.
-  const Route& route(const program::Group& group, std::int64_t ring = 0);
-  const Route& route(const program::Transfer& transfer) { return route(transfer.group, transfer.ring); }
+  // `reach`: as in program::Transfer, or that it is no message.
+  const Route& route(const program::Group& group, std::int64_t reach);
+  const Route& route(const program::Transfer& transfer);
+  // Bytes that one rank sends out of units in each of which `ranks` of the group lie.
+  double leaving(const program::Transfer& transfer, std::int64_t ranks);
   // Of a collective whose bytes take any time.
   double held_while_moving(const program::Transfer& transfer, const cost::TransferTime& time);
   cost::GroupBinding binding(const program::Transfer& transfer);
-  // The links of a group, or of messages around the ring `around` where there is one.
-  void connect(const program::Group& group, const program::Group* around, Route& route) const;
+  // The links of a group, or of the messages around it.
+  void connect(const program::Group& group, std::int64_t reach, Route& route) const;
 
   const cost::Calibration& calibration_;
   const hardware::Network& network_;
@@ -127,7 +128,7 @@ class CostPricer final : public Pricer {
   double clock_hz_ = 0.0;
   double multiprocessors_ = 0.0;                         // of the device; 0: transfers take none from kernels
   cost::TransferLaws node_laws_{};                       // of transfers whose domains are joined inside a node
-  std::map<std::array<std::int64_t, 5>, Route> routes_;  // by a group's numbers and ring, whatever its axis
+  std::map<std::array<std::int64_t, 5>, Route> routes_;  // by a group's numbers and reach, whatever its axis
   std::set<std::string> assumptions_;
   // Transfers over links that were never measured: the share of the stated bandwidth they are taken to get, what they
   // are, over how many ranks.

@@ -10,7 +10,8 @@
 //   a PCIe switch's link to the root   likewise, with what leaves the switch
 //   the host link, the drives          bytes of copies; the drives take turns, so their share is that of the time
 // A price never beats the bandwidth that is stated, all ranks of a node sending at once. So a rank takes at most
-// 1/ranks of an instance, and work of the same kind on all of them fits.
+// 1/ranks of an instance, and work of the same kind on all of them fits. Messages around a ring of which few pass an
+// oversubscribed level go at the rate of their ports, and take all that their ranks are due.
 //
 // Processors and memories (interference):
 //   a kernel         multiprocessors  arithmetic's part of its time, what slows arithmetic down included: a kernel that
