@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -95,8 +94,8 @@ class Lowering::Implementation {
 
   // Of plans in a row many have the same: a search tries all that is exchanged before it looks at another pipeline.
   Pipeline& pipeline_of(const Structure& structure) {
-    if (structure_ && *structure_ == structure) return pipeline_;
-    structure_.reset();
+    if (pipeline_.schedule != nullptr && structure_ == structure) return pipeline_;
+    pipeline_.schedule = nullptr;  // until all of it follows from this structure
     check_.check(structure);
     if (layers_.has_experts()) check_expert_mesh(structure);
     if (sequence_ % structure.context != 0)
@@ -105,6 +104,7 @@ class Lowering::Implementation {
     const ScheduleEntry& entry = schedules_.of(structure);
     check_stages(structure, entry.schedule->chain_length);
     const Meshes meshes = meshes_of(structure);
+    structure_ = structure;
     distances_ = stage_distances(meshes.dense.group(Axis::pipeline), domain_);
     pipeline_ = {.schedule = &entry,
                  .partition = nullptr,
@@ -118,13 +118,12 @@ class Lowering::Implementation {
     program_.schedule = entry.schedule;
     program_.order = entry.order;
     program_.has_model_copies = entry.model_copies.whole;
-    structure_ = structure;
     return pipeline_;
   }
 
   const StagePartition& partition_of(Pipeline& pipeline) {
     if (pipeline.partition != nullptr) return *pipeline.partition;
-    pipeline.partition = &partitioner_.of(*structure_, *pipeline.schedule, distances_.stages_in_domain);
+    pipeline.partition = &partitioner_.of(structure_, *pipeline.schedule, distances_.stages_in_domain);
     program_.pass_order = pipeline.partition->pass_order;
     program_.kind_of_stage = pipeline.partition->kind_of_stage;
     return *pipeline.partition;
@@ -137,8 +136,7 @@ class Lowering::Implementation {
   std::int32_t messages_of(Pipeline& pipeline, bool overlap_sends) {
     std::int32_t& number = pipeline.messages[overlap_sends ? 1 : 0];
     if (number == 0)
-      number =
-          message_keys_.of(message_key(structure_->chunks, overlap_sends, behaviour_, pipeline.tensor, distances_));
+      number = message_keys_.of(message_key(structure_.chunks, overlap_sends, behaviour_, pipeline.tensor, distances_));
     return number;
   }
 
@@ -375,8 +373,8 @@ class Lowering::Implementation {
   ScheduleCache schedules_;
   StagePartitioner partitioner_;
   std::int64_t domain_;
-  StageDistances distances_;            // of the plan under way
-  std::optional<Structure> structure_;  // that pipeline_ follows from
+  StageDistances distances_;  // of the plan under way
+  Structure structure_;       // that pipeline_ follows from, once that has a schedule
   Pipeline pipeline_;
   Interned<BodyKey> body_keys_;
   Interned<MessageKey> message_keys_;

@@ -312,12 +312,16 @@ class Analytic::Implementation {
   // Dense by the pass's id; a pass of another lowering with the same id takes its place.
   PassFunction& function(const program::Pass& pass) {
     const std::size_t id = at(pass.id);
+    if (id < passes_.size() && passes_[id].first == &pass) return *passes_[id].second;
+    return make_function(pass);
+  }
+  // Apart, so that looking a function up saves no registers for making one.
+  [[gnu::noinline]] PassFunction& make_function(const program::Pass& pass) {
+    const std::size_t id = at(pass.id);
     if (id >= passes_.size()) passes_.resize(id + 1);
-    auto& [known, slot] = passes_[id];
-    if (known == &pass) return *slot;
-    slot = functions_.stored(PassFunction(matrix_of(pass))).first;
-    known = &pass;
-    return *slot;
+    PassFunction* const made = functions_.stored(PassFunction(matrix_of(pass))).first;
+    passes_[id] = {&pass, made};
+    return *made;
   }
 
   // A block some times in a row, and all its work one after the other [ps].
