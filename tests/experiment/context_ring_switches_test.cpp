@@ -27,13 +27,14 @@ training: {seq_len: 512, global_batch: 2, framework: FRAMEWORK, kernels: {attent
 strategy: {tp: 1, cp: 4, zero: 0}
 )";
 
-// RingStep the ideal framework with these kernels, and other keys of its file.
+// A step of the ideal framework with these kernels, and other keys of its file.
 class RingStep {
  public:
-  explicit RingStep(const std::string& kernels, const std::string& keys = "", std::vector<std::string> overrides = {}) {
+  explicit RingStep(const std::string& kernels, const std::string& keys = "", std::vector<std::string> overrides = {},
+                    const std::string& separate_qkv = "true") {
     const std::string base = cairn::testing::source_dir() + "/configs/frameworks/ideal.yaml";
-    folder_.write("tested.yaml", "version: 1\nextends: " + base +
-                                     "\nname: tested\nkernels: {value: {separate_qkv: true" + kernels + "}}\n" + keys);
+    folder_.write("tested.yaml", "version: 1\nextends: " + base + "\nname: tested\nkernels: {value: {separate_qkv: " +
+                                     separate_qkv + kernels + "}}\n" + keys);
     std::string text = k_ring_experiment;
     const std::string what = "FRAMEWORK";
     text.replace(text.find(what), what.size(), (folder_.path() / "tested.yaml").string());
@@ -123,11 +124,13 @@ TEST_CASE("repeated keys: attention exchanges and keeps a copy for each query he
 }
 
 TEST_CASE("repeated keys: only of products of their own, and of fewer heads than queries have") {
-  const auto time = [](const std::string& kernels, const std::vector<std::string>& overrides) {
-    return RingStep(kernels, k_ring_gathered, overrides).prediction().time;
+  const auto time = [](const std::string& kernels, const std::vector<std::string>& overrides,
+                       const std::string& separate_qkv = "true") {
+    return RingStep(kernels, k_ring_gathered, overrides, separate_qkv).prediction().time;
   };
   const std::vector<std::string> as_many{"model.kv_heads=4"};
   CHECK(time(", repeats_keys: true", as_many) == time(", repeats_keys: false", as_many));
+  CHECK(time(", repeats_keys: true", {}, "false") == time(", repeats_keys: false", {}, "false"));
   CHECK(time(", repeats_keys: true", {}) > time(", repeats_keys: false", {}));
 }
 

@@ -162,6 +162,17 @@ TEST_CASE("Cards under two PCIe switches share what leads out of their switch", 
   SharedMachine few("{file: dgx-h100, nodes: 2, inter: {nics_per_node: 2, bandwidth: 50 GB/s, latency: 5 us}}");
   CHECK(few.share("inter out", around(8, 2)) == Approx(2 * 8.0 / 50 / 4));
   CHECK(few.share("inter out", around(4, 4)) == Approx(8.0 / 50));
+  // Who sends receives as well, from the rank before: in that direction as much, and nothing at another's side.
+  CHECK(few.share("inter in", around(8, 2)) == Approx(2 * 8.0 / 50 / 4));
+  CHECK(few.share("inter in", around(8, 2), true) == 0.0);
+  CHECK(few.share("multiprocessors", around(8, 2)) == Approx(2 * 2.0 / 132));
+  CHECK(few.share("multiprocessors", around(8, 2), true) == 0.0);
+  CHECK(few.share("memory bandwidth", around(8, 2)) == Approx(2 * 8e9 / few.unit("memory bandwidth")->capacity));
+  CHECK(few.share("memory bandwidth", around(8, 2), true) == 0.0);
+  // Most go inside the nodes, at 8 of 450 GB/s; of eight rings of a rank in each node none does.
+  CHECK(few.share("intra out", around(8, 2)) == Approx(8.0 / 450));
+  CHECK(few.share("intra in", around(8, 2)) == Approx(8.0 / 450));
+  CHECK(few.share("intra out", around(2, 8)) == 0.0);
   // Under one switch nothing leaves it.
   CHECK(cards.share("intra switch in", over(program::Collective::all_gather, 4, 1, 16e6)) == 0.0);
   // Copies to the host share its link among the four: 5 GB/s of 25.

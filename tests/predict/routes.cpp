@@ -262,6 +262,13 @@ TEST_CASE("three networks: bridged pairs, the PCIe tree, the machines", "[predic
   Priced bridged("{file: pcie-8x-l20, intra: {pairs: {bandwidth: 300 GB/s, latency: 0.6 us}}}", "l20-48gb");
   CHECK(bridged.microseconds(Collective::all_gather, 2, 2) == Approx(2500 + 1.9));
   CHECK(bridged.microseconds(Collective::all_gather, 2, 4) == Approx(10000 + 1.9));
+  // Of groups of three 3-5 lies under both switches, as all groups at stride 2 do.
+  Priced servers(
+      "{file: pcie-8x-l20, nodes: 3, intra: {pairs: {bandwidth: 300 GB/s, latency: 0.6 us}}, "
+      "inter: {kind: star, bandwidth: 200 GB/s, latency: 2 us}}",
+      "l20-48gb");
+  CHECK(servers.microseconds(Collective::all_gather, 3, 1) ==
+        Approx(servers.microseconds(Collective::all_gather, 3, 2)));
 }
 
 }  // namespace cairn::predict

@@ -48,7 +48,8 @@ struct Group {
   // Ranks in the emptiest of the domains that the group, or one that lies like it, has ranks in. Blocks of n ranks at
   // stride s begin at all multiples of gcd(n s, domain) in a domain, so that the least piece of one is so long: along a
   // row max(1, floor(gcd(n s, domain) / s)), as many as members() where all domains have equally many. Groups of 4 in
-  // domains of 6: 4, but 2 of the second group's.
+  // domains of 6: 4, but 2 of the second group's. Of several rows no more than there are; exact where `apart` and the
+  // domain divide one another.
   std::int64_t fewest_members(std::int64_t domain) const;
   bool fills_evenly(std::int64_t domain) const { return fewest_members(domain) == members(domain); }
   // The least L such that one aligned block of ranks [k L, (k + 1) L) holds the whole group. Exact where the strides of

@@ -114,7 +114,7 @@ void CostPricer::connect(const program::Group& group, std::int64_t reach, Route&
   const std::int64_t extent = group.extent();
   for (const hardware::NetworkLevel& level : network_.beyond()) {
     double rate = level.rate_of(senders(level.unit)).base();
-    if (level.switches > 1 && extent > level.switch_domain())
+    if (level.switches > 1 && level.switch_domain() % extent != 0)
       rate = std::min(rate, level.uplink_share(senders(level.switch_domain())).base());
     links.inter.bandwidth = links.inter.bandwidth > 0.0 ? std::min(links.inter.bandwidth, rate) : rate;
     links.inter.latency = seconds(level.latency);

@@ -74,8 +74,8 @@ void MachineDemands::take(UnitDemands& demands, std::uint16_t unit, double share
   demands.push_back({.unit = unit, .at_receiver = at_receiver, .amount = std::min(share, most)});
 }
 
-// Adds demands on both directions of a link. In a collective a rank sends and receives alike; of a message the
-// receiving side is that of another rank.
+// Adds demands on both directions of a link. In a collective, and around a ring, a rank sends and receives alike; of a
+// message between stages the receiving side is that of another rank.
 void MachineDemands::take_both(UnitDemands& demands, const Pair& link, double bytes_per_s, bool message) const {
   if (link.out == k_none) return;
   take(demands, link.out, bytes_per_s / units_[link.out].capacity);
@@ -83,9 +83,12 @@ void MachineDemands::take_both(UnitDemands& demands, const Pair& link, double by
 }
 
 void MachineDemands::transfer(UnitDemands& demands, const program::Transfer& transfer, double duration_s) {
-  const bool message = transfer.collective == program::Collective::send;
+  const bool around = transfer.reach > 0;
+  const bool message = transfer.collective == program::Collective::send && !around;
   const CostPricer::Sent sent = pricer_.sent(transfer);
   double inside = sent.scale_up;
+  // Where some of a ring's messages leave a domain, the others still take its ports.
+  if (around && transfer.group.hops_out(network_.domain(), transfer.reach) < network_.domain()) inside = transfer.bytes;
   if (transfer.collective == program::Collective::all_reduce &&
       pricer_.compared(transfer).algorithm == cost::Algorithm::in_switch)
     inside = collective::in_switch_share(transfer.group.size).bytes(transfer.bytes);
@@ -103,7 +106,8 @@ void MachineDemands::transfer(UnitDemands& demands, const program::Transfer& tra
   const double held = pricer_.multiprocessors_held(transfer);
   const double accesses =
       kernels_.memory_accesses * (sent.scale_up + sent.scale_out) / duration_s / units_[memory_].capacity;
-  take(demands, multiprocessors_, held / units_[multiprocessors_].capacity);
+  // Around a ring each rank sends one message and receives another.
+  take(demands, multiprocessors_, (around ? 2.0 : 1.0) * held / units_[multiprocessors_].capacity);
   if (!message) return take(demands, memory_, accesses);
   take(demands, multiprocessors_, held / units_[multiprocessors_].capacity, true);
   // A message is read on one side and written on the other.

@@ -11,7 +11,8 @@
 //   the host link, the drives          bytes of copies; the drives take turns, so their share is that of the time
 // A price never beats the bandwidth that is stated, all ranks of a node sending at once. So a rank takes at most
 // 1/ranks of an instance, and work of the same kind on all of them fits. Messages around a ring of which few pass an
-// oversubscribed level go at the rate of their ports, and take all that their ranks are due.
+// oversubscribed level go at the rate of their ports, and take all that their ranks are due. Around a ring every rank
+// receives as much as it sends, and takes both directions.
 //
 // Processors and memories (interference):
 //   a kernel         multiprocessors  arithmetic's part of its time, what slows arithmetic down included: a kernel that
