@@ -36,8 +36,9 @@ inline std::size_t threads(std::int64_t asked) {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-// work(0), ..., work(count - 1), each once, taken in this order by `threads` of them; fewer where `stop` says so between
-// two. What a piece throws ends the others after their current piece, and is thrown here: of several the first in order.
+// work(0), ..., work(count - 1), each once, taken in this order by `threads` of them; fewer where `stop` says so
+// between two. What a piece throws ends the others after their current piece, and is thrown here: of several the first
+// in order.
 inline void work_on_all(std::size_t count, std::size_t threads, const std::function<bool()>& stop,
                         const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next = 0;
