@@ -68,7 +68,8 @@ std::unique_ptr<search::Wire> wire_to_others() {
 }  // namespace
 
 std::int64_t started_together() {
-  // Of Open MPI; of MPICH and what comes of it; of MVAPICH; of jsrun. A script under one may have been started by another.
+  // Of Open MPI; of MPICH and what comes of it; of MVAPICH; of jsrun. A script under one may have been started by
+  // another.
   std::int64_t most = 0;
   for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "JSM_NAMESPACE_SIZE"})
     most = std::max(most, number_of(variable));

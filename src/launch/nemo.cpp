@@ -287,12 +287,15 @@ void read_nemo_attention(Import& i) {
   if (!kernel.empty())
     i.experiment.put("training.kernels.attention", kernel, backend != nullptr ? backend->place : config::Place{});
 }
+// fused_layer_norm.py, FusedLayerNorm, which layers without Transformer Engine have: refuses RMSNorm.
+bool nemo_needs_engine(const Export& e) {
+  return e.job.strategy().attention.scheme != nullptr || e.keys.text("model.norm") == "rmsnorm" ||
+         std::any_of(e.arguments.begin(), e.arguments.end(),
+                     [](const Argument& each) { return each.name == "model.fp8" || each.name == k_nemo_tp_overlap; });
+}
 void write_nemo_attention(Export& e) {
   const std::string kernel = e.keys.text("training.kernels.attention");
-  const bool needs_engine = e.job.strategy().attention.scheme != nullptr ||
-                            std::any_of(e.arguments.begin(), e.arguments.end(), [](const Argument& each) {
-                              return each.name == "model.fp8" || each.name == k_nemo_tp_overlap;
-                            });
+  const bool needs_engine = nemo_needs_engine(e);
   if (kernel == "unfused" && !needs_engine) {  // Megatron-Core's own attention
     e.keys.take("training.kernels.attention");
     for (const char* name : {k_nemo_engine, k_nemo_softmax}) e.say(name, "false");
@@ -300,8 +303,10 @@ void write_nemo_attention(Export& e) {
   }
   e.say(k_nemo_engine, "true");
   if (kernel == "unfused")
-    return e.unsaid("training.kernels.attention",
-                    "the softmax of Transformer Engine, which this plan needs, is fused where scores are kept");
+    return e.unsaid(
+        "training.kernels.attention",
+        "the softmax of Transformer Engine, which this plan or its RMSNorm needs, is fused where scores are "
+        "kept");
   if (kernel != "cudnn" && kernel != "flash2" && kernel != "fused-softmax")
     return e.unsaid("training.kernels.attention", "NeMo chooses between FlashAttention 2, cuDNN's and kept scores");
   e.keys.take("training.kernels.attention");

@@ -1,5 +1,7 @@
 // Small configurations of NeMo, each with a few words whose meaning is known from NeMo's megatron_base_model.py and
 // megatron_gpt_model.py.
+#include <algorithm>
+
 #include "imports.h"
 
 using namespace cairn;
@@ -86,6 +88,34 @@ TEST_CASE("Which attention NeMo's words choose") {
   CHECK(said_of(kept, "model.masked_softmax_fusion") == "Transformer Engine's attention does not read it");
   const auto local = same(core, "attention_backend: flash", "unfused");
   CHECK(said_of(local, "model.attention_backend") == "of Transformer Engine's attention alone");
+}
+
+// Megatron-Core's own layers have Apex's FusedLayerNorm, which is no RMSNorm, and no products beside communication.
+TEST_CASE("Attention that keeps its scores unfused is exported where a plan needs no Transformer Engine") {
+  const auto exported = [](const std::string& norm, const std::string& strategy) {
+    std::string text = std::string(k_small) + ", precision: bf16}\nstrategy: {" + strategy + "}\n";
+    const std::string usual_norm = "layernorm", usual_kernel = "loss: unfused";
+    text.replace(text.find(usual_norm), usual_norm.size(), norm);
+    text.replace(text.find(usual_kernel), usual_kernel.size(), "loss: unfused, attention: unfused");
+    core::Diagnostics problems;
+    const config::Node node = config::parse_text(text, config::Syntax::yaml, "small.yaml", problems);
+    problems.raise_if_errors();
+    const config::Loader files = cairn::testing::shipped();
+    return launch::export_arguments("nemo", experiment::Job(experiment::read(node), files), files);
+  };
+  const auto by_engine = [&](const std::string& norm, const std::string& strategy) {
+    CAPTURE(norm, strategy);
+    const launch::Exported found = exported(norm, strategy);
+    const bool engine = found.text.find("transformer_engine: true") != std::string::npos;
+    CHECK(engine != (found.text.find("transformer_engine: false") != std::string::npos));
+    CHECK(engine == std::any_of(found.unsaid.begin(), found.unsaid.end(), [](const launch::Unsaid& each) {
+            return each.subject.starts_with("training.kernels.attention");
+          }));
+    return engine;
+  };
+  CHECK_FALSE(by_engine("layernorm", "zero: 0"));
+  CHECK(by_engine("rmsnorm", "zero: 0"));
+  CHECK(by_engine("layernorm", "zero: 0, tp: 2, sequence_parallel: true, overlap: {tp: {kind: chunked}}"));
 }
 
 TEST_CASE("What Apex's optimizer does otherwise is said, and transfers of 1f1b that are not batched") {

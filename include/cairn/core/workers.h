@@ -19,20 +19,26 @@
 
 namespace cairn::core {
 
-// So many; where `asked` is 0, as many as this process may run at once: a job of a shared machine, and a process that its
-// launcher has bound, have fewer cores than there are.
+// So many; where `asked` is 0, as many as the cores that the calling thread may run on: a job of a shared machine, and
+// a process that its launcher has bound, have fewer than there are. A limit of time on them (cpu.max) is not read.
 inline std::size_t threads(std::int64_t asked) {
   if (asked > 0) return static_cast<std::size_t>(asked);
 #if defined(__linux__)
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  if (sched_getaffinity(0, sizeof mine, &mine) == 0) return static_cast<std::size_t>(std::max(1, CPU_COUNT(&mine)));
+  // The kernel refuses a mask that is shorter than its own, which may have places for more cores than cpu_set_t.
+  constexpr std::size_t k_longest = 64;
+  for (std::size_t length = 1; length <= k_longest; length *= 2) {
+    std::vector<cpu_set_t> mine(length);
+    const std::size_t bytes = length * sizeof(cpu_set_t);
+    if (sched_getaffinity(0, bytes, mine.data()) == 0)
+      return static_cast<std::size_t>(std::max(1, CPU_COUNT_S(bytes, mine.data())));
+  }
 #endif
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-// work(0), ..., work(count - 1), each once, taken in this order by `threads` of them; fewer where `stop` says so between
-// two. What a piece throws ends the others after their current piece, and is thrown here: of several the first in order.
+// work(0), ..., work(count - 1), each once, taken in this order by `threads` of them; fewer where `stop` says so
+// between two. What a piece throws ends the others after their current piece, and is thrown here: of several the first
+// in order.
 inline void work_on_all(std::size_t count, std::size_t threads, const std::function<bool()>& stop,
                         const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next = 0;

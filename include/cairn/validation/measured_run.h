@@ -69,8 +69,8 @@ struct RowFiles {
   std::filesystem::path models = {};  // <name>.yaml or <name>.json (Hugging Face); empty: configs/models alone
 };
 
-// The rows of a table. Throws core::ConfigurationError for what no table may hold: unknown columns, no row at all, fields
-// that are not the numbers or words they must be, rows that stand there twice. A wrong field is named once.
+// The rows of a table. Throws core::ConfigurationError for what no table may hold: unknown columns, no row at all,
+// fields that are not the numbers or words they must be, rows that stand there twice. A wrong field is named once.
 std::vector<MeasuredRun> measured_runs(const measure::CsvTable& file, const Family& family, const Families& families,
                                        const RowFiles& files);
 

@@ -35,8 +35,8 @@ struct ValidateOptions {
   // The folder of the published tables; default: validate/published beside the configuration folders.
   std::optional<std::filesystem::path> published;
   // Every row is predicted under framework `ideal`, by the fastest of the libraries that its accelerator's calibration
-  // knows. Such a step is faster than any that was measured, but for errors of prices and of rows: a family passes where
-  // its bias is below 0. Nothing is judged beside that.
+  // knows. Such a step is faster than any that was measured, but for errors of prices and of rows: a family passes
+  // where its bias is below 0. Nothing is judged beside that.
   bool ideal = false;
   // Told before every row: its family, how many of the family's rows are done, and how many there are.
   std::function<void(std::string_view, std::size_t, std::size_t)> progress = {};
@@ -134,7 +134,8 @@ std::vector<std::string> family_names(const config::Loader& loader, const Valida
 // Throws core::ConfigurationError for unknown names and tables that cannot be read.
 Report validate(const config::Loader& loader, const ValidateOptions& options);
 
-// Of ideal runs: families with their bias, and which of them fail. Of others: a table of families, then one of rows for each family of at most `rows_up_to` rows, then why rows were skipped.
+// Of ideal runs: families with their bias, which of them fail, then why rows were skipped. Of others: a table of
+// families, then one of rows for each family of at most `rows_up_to` rows, then why rows were skipped.
 struct TextOptions {
   std::size_t rows_up_to = 40;
 };
