@@ -1,10 +1,10 @@
 // The schedule kinds by name. A new kind is one file in src/pipeline and one line in src/pipeline/kinds.def.
 //
-// Example: interleaved-1f1b of p stages, v chunks per device and m micro-batches, m a multiple of p. The k-th forward of
-// every device, k = 0 .. m v - 1, has
+// Example: interleaved-1f1b of p stages, v chunks per device and m micro-batches, m a multiple of p. The k-th forward
+// of every device, k = 0 .. m v - 1, has
 //   chunk (k mod p v) div p        micro-batch (k div p v) p + k mod p
-// and the k-th backward has the same micro-batch and chunk v - 1 - that. Device d runs min(m v, 2 (p - d - 1) + (v - 1) p)
-// forwards to warm up, then forward and backward in turn, then the backwards that are left. With v = 1 it is 1f1b.
+// and the k-th backward has the same micro-batch and chunk v - 1 - that. Device d runs min(m v, 2 (p - d - 1) + (v - 1)
+// p) forwards to warm up, then forward and backward in turn, then the backwards that are left. With v = 1 it is 1f1b.
 // Source: Narayanan et al., SC 2021, section 2.2; the number of forwards to warm up is Megatron-LM's (schedules.py).
 #pragma once
 

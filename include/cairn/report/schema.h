@@ -1,5 +1,5 @@
-// JSON Schemas (draft 2020-12) of documents that `cairn` writes. Those of other documents are beside the document, in its
-// own header of report. Readers must ignore keys they do not know.
+// JSON Schemas (draft 2020-12) of documents that `cairn` writes. Those of other documents are beside the document, in
+// its own header of report. Readers must ignore keys they do not know.
 #pragma once
 
 #include <string>
