@@ -7,7 +7,7 @@
 // Fields by their letters:
 //   DomainFit      a1 to a3, B1 to B3: protocols;  g3: ramp;  alpha: alpha_s;  gamma;  B: bandwidth
 //   DomainLaws     k: crossover_exponent;  L: link_latency_s;  B_sw: switch_bandwidth;  c: tree_channel;
-//                  c_s: switch_tree_channel
+//                  c_s: switch_tree_channel;  efficiency of what was not measured: assumed_efficiency
 //   FabricLaws     e: efficiency;  ramp, step_s, peer_s, message_s
 //   TransferLinks  L': intra.latency;  W: inter.bandwidth;  latency (of the table): inter.latency;  U: uplink
 // Across domains the letters k and a mean other things, which are said below the table.
