@@ -1,5 +1,5 @@
-// A collective algorithm as the list of its messages. Bytes, steps and correctness follow from the list (folds.h,
-// verify.h).
+// A collective algorithm as the list of its messages. Bytes and steps are folds, that is sums and maxima, over the list
+// (folds.h), and its correctness is checked on it (verify.h).
 //
 // The messages of one step happen at once, from what nodes held before the step. A message carries one chunk: the
 // receiver adds it to what it holds (`reduces`) or puts it in place of that. Chunks have numbers from 0, equal sizes,

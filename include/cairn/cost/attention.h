@@ -1,4 +1,10 @@
-// Time of exact attention that never writes its scores to memory. Two forms, for two kinds of measurement.
+// Time of exact attention that never writes its scores to memory. Two forms, for two kinds of measurement. The kernel
+// form prices training steps (ShardPricer); the operator form is what `cairn calibrate` fits to timings of serving
+// operators, and prices no step.
+//
+// Of MachineRates: P tensor_flops, H memory_bandwidth, SM sm_count, clock clock_hz. Of AttentionShape: B is b, Hq
+// heads, Hkv kv_heads, D head_dim. The other letters are named beside the fields of AttentionParameters and
+// FlashParameters; eB is FlashParameters::memory_efficiency.
 //
 // 1. Operator form: a fitted serving operator, forward only, D = head size, Hq / Hkv = query / key-value heads:
 //      c_mma = 4 D SM/(eP P)             seconds per score on one multiprocessor: two products

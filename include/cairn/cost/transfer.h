@@ -4,6 +4,14 @@
 // (collective/algorithms.h): x = 2(n-1)/n S in 2(n-1) steps of an all_reduce, (n-1)/n S in n-1 steps of an all_gather,
 // reduce_scatter, all_to_all, else S.
 //
+// Fields by their letters:
+//   DomainFit      a1 to a3, B1 to B3: protocols;  g3: ramp;  alpha: alpha_s;  gamma;  B: bandwidth
+//   DomainLaws     k: crossover_exponent;  L: link_latency_s;  B_sw: switch_bandwidth;  c: tree_channel;
+//                  c_s: switch_tree_channel;  efficiency of what was not measured: assumed_efficiency
+//   FabricLaws     e: efficiency;  ramp, step_s, peer_s, message_s
+//   TransferLinks  L': intra.latency;  W: inter.bandwidth;  latency (of the table): inter.latency;  U: uplink
+// Across domains the letters k and a mean other things, which are said below the table.
+//
 // Inside a domain (ranks joined by the fast links), two measured forms:
 //   three protocols  T = (t1^-k + t2^-k + t3^-k)^(-1/k)                 k = infinity: min(t1, t2, t3)
 //                    t1 = a1 + x/B1, t2 = a2 + x/B2, t3 = a3 + g3 sqrt(x) + x/B3    a1 < a2 < a3, B1 < B2 < B3
@@ -19,10 +27,10 @@
 // not the links' own is software and stays. A price is never below its wire bytes over the link's stated bandwidth.
 // Under several PCIe switches, r of the n ranks under each, what leaves a switch shares its one link to the root
 // complex:
-//   bandwidth term = max(that of the domain, b / (efficiency U)), b = the bytes across per rank below with m = n/r and
-//   this r, U = the rank's share of the link, all accelerators under the switch taken to send at once, but around a ring
-//   those alone whose next rank lies outside (program::Group::hops_out). Every protocol has this term: the fastest is
-//   found with it.
+//   bandwidth term = max(that of the domain, b / (assumed_efficiency U)), b = the bytes across per rank below with m =
+//   n/r and this r, U = the rank's share of the link, all accelerators under the switch taken to send at once, but
+//   around a ring those alone whose next rank lies outside (program::Group::hops_out). Every protocol has this term:
+//   the fastest is found with it.
 //
 // Across m domains with r ranks in each, n = m r: inside and across are pipelined, so latencies add and the slower rate
 // rules.
@@ -36,11 +44,11 @@
 //   broadcast    S/r           e W                     ceil(log2 m)
 // A ring over all n ranks passes every domain whole: over few domains that is up to twice what must cross, (m-1)/m S/r.
 // It also launches a message for each of its steps; those beyond the ones counted cost message_s each. The trees are
-// double binary ones over the domains: a domain passes S up and S down, but of two (k = 2, else 1) each is only the root
-// of one and a leaf of the other. A channel of a tree moves no more than c, of one with reduction in the switch no more
-// than c_s; a = the channels of a rank, its share of the node's adapters and at most 1. Trees reduce: an all_gather or
-// reduce_scatter is a ring, an all_reduce what is fastest of ring, tree and, where the switch reduces, switch tree.
-// All sibling groups are taken to communicate at once, as ranks of one program do.
+// double binary ones over the domains: a domain passes S up and S down, but of two (in the table k = 2, else k = 1)
+// each is only the root of one and a leaf of the other. A channel of a tree moves no more than c, of one with reduction
+// in the switch no more than c_s; a = the channels of a rank, its share of the node's adapters and at most 1. Trees
+// reduce: an all_gather or reduce_scatter is a ring, an all_reduce what is fastest of ring, tree and, where the switch
+// reduces, switch tree. All sibling groups are taken to communicate at once, as ranks of one program do.
 //
 // Source: NCCL 2.30 src/graph/tuning.cc ncclTopoTuneModel (algorithms, bytes, k, limits of channels; its factors for
 // trees of medium size are left out), ncclTopoGetAlgoTime (the fastest is taken), search.cc (channels; over two nodes a
@@ -176,7 +184,8 @@ struct TransferTime {
   Basis basis = Basis::assumed;
 };
 
-// x [B]: what one rank puts on the wire for a buffer of `bytes` in a flat group of n >= 1.
+// x [B]: what one rank puts on the wire for a buffer of `bytes`, S of collective/collective.h, in a flat group of
+// n >= 1. collective::bytes_sent says the same of the whole tensor, which for an all-to-all is n S.
 double wire_bytes(Collective collective, double bytes, std::int64_t ranks);
 
 // busbw of an all-reduce done in the switch [B/s]; n >= 2.

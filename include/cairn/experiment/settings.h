@@ -1,5 +1,6 @@
 // What an experiment sets beside the model, the machine and the software that it names: values that can be made without
-// a file.
+// a file. The key, unit, range and meaning of each field are in the `describe` of its structure
+// (src/experiment/experiment.cpp), and `cairn schema experiment` prints them.
 #pragma once
 
 #include <cstdint>

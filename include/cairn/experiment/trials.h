@@ -21,6 +21,7 @@
 namespace cairn::experiment {
 
 // What a layer takes at least of the compute stream, of one micro-batch, whatever is exchanged beside it. [ps]
+// This is a time under the plan's prices; cost::LayerFloor (cost/layer_floor.h) is bytes that a layer must move.
 struct LayerFloor {
   core::Picoseconds forward = 0;
   core::Picoseconds backward = 0;

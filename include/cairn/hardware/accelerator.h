@@ -59,7 +59,9 @@ struct Accelerator {
   bool fp8_summed_innermost = false;
   std::vector<MemoryLevel> memory = {};  // the first is device memory
   ReservedMemory reserved_memory = {};
-  core::Watts power = {};                          // board limit
+  // Board limit: prices the energy of a step alone. The limit that lowers the clock is cost::PowerLaw::limit_w, of the
+  // calibration.
+  core::Watts power = {};
   std::optional<core::Dollars> hourly_price = {};  // of renting one for an hour
   core::Seconds launch_floor = {};  // shortest time of an empty kernel in a stream: gaps between kernels follow it
 

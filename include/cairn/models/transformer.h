@@ -11,7 +11,8 @@
 //   the loss is not split); ways (sub-layers side by side, see src/models/kraken.cpp); q_lora, kv_lora (latent
 //   attention); chunk (a run of the sequence: attention in chunks, linear attention, delta rule, state-space mixer),
 //   position, key_position (places in it); key_dim, mixed, tap (delta rule and its convolution); state_groups (see
-//   src/models/mamba2.cpp); peer, source, experts, slots, expert_ffn (see mixture.h), choices, choice (router).
+//   src/models/mamba2.cpp); peer, source, experts, slots, expert_ffn (see src/models/mixture.h), choices, choice
+//   (router).
 #pragma once
 
 #include <cstdint>

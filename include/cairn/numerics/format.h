@@ -1,5 +1,6 @@
 // Number formats as the cost and memory models see them: how many bits an element takes, including its share of a block
-// scale.
+// scale. A format is a size here, and a rate of the accelerator (hardware/accelerator.h: PeakRates). Cairn computes no
+// tensors in it, so no value is ever rounded to it.
 #pragma once
 
 #include <cstdint>

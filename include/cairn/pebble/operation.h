@@ -5,7 +5,8 @@
 //   compulsory     every distinct input loaded, every output stored
 //   projections    sum over the contractions of their best bound: they are vertex-disjoint parts of one graph; a value
 //                  passed from one to the next is free in both, an input that several read is charged in the first
-//   proved         bounds special to the operator, proved where they are made
+//   proved         bounds special to the operator (Operation::proved). The proofs are in src/pebble, beside the
+//                  functions that compute the bounds: paired_rows.h (attention), the sources that call proved.push_back
 // Fusing is a matter of the upper bound: no choice of fusion lies below the lower bound.
 #pragma once
 
@@ -64,6 +65,9 @@ struct AttentionSizes {
 };
 // exp(Q K^T) V with row sums, heads / kv_heads queries per key. Online: m' = max(m, s), c = exp(m - m'),
 // p = exp(s - m'), sum' = c sum + p, O' = c O + p V.
+// A head of n queries and keys of width d, unmasked, moves at least about 4 n^2 d^2 / S words in a fast memory of S,
+// for large n and S, whether values may be computed again or not, and keeping rows of queries while keys pass by
+// attains that. Source: an argument of this project, src/pebble/paired_rows.h.
 Operation attention_operation(AttentionSizes sizes);
 // Of Q, K and V from dO, the scores made again; log-sum and row sum of O dO of each query row are inputs.
 Operation attention_backward_operation(AttentionSizes sizes);

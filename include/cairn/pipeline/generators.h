@@ -1,4 +1,11 @@
 // The schedule kinds by name. A new kind is one file in src/pipeline and one line in src/pipeline/kinds.def.
+//
+// Example: interleaved-1f1b of p stages, v chunks per device and m micro-batches, m a multiple of p. The k-th forward
+// of every device, k = 0 .. m v - 1, has
+//   chunk (k mod p v) div p        micro-batch (k div p v) p + k mod p
+// and the k-th backward has the same micro-batch and chunk v - 1 - that. Device d runs min(m v, 2 (p - d - 1) + (v - 1)
+// p) forwards to warm up, then forward and backward in turn, then the backwards that are left. With v = 1 it is 1f1b.
+// Source: Narayanan et al., SC 2021, section 2.2; the number of forwards to warm up is Megatron-LM's (schedules.py).
 #pragma once
 
 #include <cstdint>
@@ -36,7 +43,11 @@ struct Settings {
   std::int32_t chunks = 1;         // virtual stages per device, >= 1
   std::int32_t waves = 1;          // times a micro-batch sweeps down and up over the devices, >= 1
   std::int32_t pipelines = 2;      // pipelines in both directions together, even
-  std::int32_t group = 0;          // micro-batches that are taken together; 0: as the kind sees fit
+  // Micro-batches that are taken together; 0: the kind's own number, given here.
+  //   zeropp          forwards of a group through all chunks, then its backwards; its exchanges happen once (2 p - 1)
+  //   pipeoffload     a group passes one chunk of a device before the next (p)
+  //   pipedream-2bw   an update follows so many backwards, at least p (p)
+  std::int32_t group = 0;
   std::optional<std::int32_t> memory_limit = std::nullopt;  // [micro-batches' activations of a full stage]
   WeightGradients weight_gradients = WeightGradients::last;
   Continuation continuation = Continuation::concatenate;

@@ -137,7 +137,9 @@ class LayerLowering {
 
   const ir::LayerClass& layer() const;
   const LayerState& state() const;
-  // `parameter_gather`: gather the layer's parameters over the data axis first (nothing when none).
+  // `parameter_gather`: gathers the layer's updated parameters over the data axis first (nothing when none); it belongs
+  // to ZeRO 1 whose gather after the update overlaps the first forward pass. `traffic`: what the layer moves as a unit
+  // under FSDP, ZeRO 2 and 3 and offload, so the gathers of ZeRO 3 are there.
   program::Block forward(const GradientSync& parameter_gather = {}, const UnitTraffic& traffic = {}) const;
   // `in_flight`: receives the elements whose gradients are still on their way at the end of the block.
   program::Block backward(const GradientSync& gradient_sync = {}, const UnitTraffic& traffic = {},

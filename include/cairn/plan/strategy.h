@@ -170,7 +170,7 @@ struct ParameterTreatment {
   bool separate_kernels = false;         // every arithmetic operation of the device's update is a pass of its own
   // Reads and scaling come first and go over all gradients that the rank holds, not over those alone that it updates.
   bool whole_gradients = false;
-  // At the step's end copies of the gradients are reduced (plan/state/parameter_update.h).
+  // At the step's end copies of the gradients are reduced (src/plan/state/parameter_update.h).
   bool copies_to_buckets = false;
   // FP8 and the like: number of copies, in this narrower format, of every weight that matrix products read; the copies
   // are stored beside the parameters and made once per step.

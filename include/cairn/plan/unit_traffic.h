@@ -7,8 +7,11 @@
 //   start(fetch j+d) >= end(unit j-1),   start(unit j) >= end(fetch j)
 // The stream `fetched` (with distance 2 first `fetched_next`) records when a whole fetch has ended. The unit waits for
 // that record alone, so what the communicators were given since does not delay it. With distance 0 a unit fetches for
-// itself and waits. Kernels that gathered parameters still take (state/parameter_update.h) run on the compute stream
-// once they have come, before the unit's first operator.
+// itself and waits. Kernels that gathered parameters still take (FrameworkBehaviour::copies_gathered) run on the
+// compute stream once they have come, before the unit's first operator.
+//
+// Which unit fetches what, and when, is decided for a pass as a whole by src/plan/state/unit_passes.cpp: d is
+// Strategy::prefetch, and the pass itself issues the fetches of its first d units as it begins.
 #pragma once
 
 #include <vector>

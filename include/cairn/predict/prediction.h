@@ -96,8 +96,8 @@ struct MemoryLimits {
   double reserved_bytes = 0.0;  // device memory of the process beside its tensors: context, communicators
   double capacity_bytes = 0.0;  // device memory that processes can have
 };
-// The allocator is played for the fullest stage (account/allocator_replay.h); the others are taken to waste as much.
-// `timelines`: one for each stage, to report memory over time; empty: peaks alone.
+// The allocator is played for the fullest stage (predict/account/allocator_replay.h); the others are taken to waste as
+// much. `timelines`: one for each stage, to report memory over time; empty: peaks alone.
 MemoryReport memory_report(const program::Program& program, const MemoryLimits& limits,
                            std::span<const StageTimeline> timelines = {});
 

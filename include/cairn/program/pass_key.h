@@ -32,8 +32,9 @@ struct PassKey {
   PassKind kind = PassKind::forward;
   std::int32_t chunk = 0;
   // The first forward pass of a chunk, or the last pass that computes its weight gradients: data-parallel collectives
-  // that overlap computation run beside these two. Parameters that stay gathered for the whole step (plan's
-  // Gathered::for_the_step) rely on this mark, too: the forward pass brings them, and the other lets them go.
+  // that overlap computation run beside these two. Parameters that stay gathered for the whole step
+  // (Gathered::for_the_step of src/plan/state/unit_settings.h) rely on this mark, too: the forward pass brings them,
+  // and the other lets them go.
   bool special = false;
 };
 

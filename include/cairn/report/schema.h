@@ -1,4 +1,5 @@
-// JSON Schema, draft 2020-12, of the result documents. Readers must ignore keys they do not know.
+// JSON Schemas (draft 2020-12) of documents that `cairn` writes. Those of other documents are beside the document, in
+// its own header of report. Readers must ignore keys they do not know.
 #pragma once
 
 #include <string>

@@ -8,7 +8,10 @@
 //   excluded    points that a condition of the space leaves out
 //
 // The least number of evaluated and pruned cells bounds every plan of the space. check() is told nothing of what the
-// search has found: it sees cells and the number of points alone.
+// search has found: it sees cells and the number of points alone. It proves that every point lies in exactly one cell,
+// and so that no legal plan that fits is below the least number, if the numbers and kinds of the cells are true. That
+// they are, it does not prove: a pruned cell rests on the bounds of window_bound.h, the others on the conditions of the
+// space and on the memory and time that were computed for their plans.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,14 @@
 // Which plan of a space is best: exact, by branch and bound.
 //
 // The axes that decide what layers take come first, then those that decide the pipeline, then the rest (Level). Plans
-// that have the first in common are a box with a bound that none of them is below; a box falls into those whose plans
-// have the pipeline in common, with bounds of their own (window_bound.h). The box of the least bound is taken next, to be
-// divided or to have its plans evaluated, and none any more once that bound is not below the last of the best that are
-// asked for: the rest is pruned, each box with its bound. What is evaluated first has its memory compared; its time is that
-// of `cairn run --engine analytic` bit for bit (experiment/trials.h). Boxes are taken some at a time, and what was found is
-// looked at in their order, so that any number of threads gives the same answer.
+// that have the first in common are a box with a bound that none of them is below: what its layers must compute, shared
+// evenly by the devices (work_bound of window_bound.h; before that it is 0). A box falls into those whose plans have
+// the pipeline in common, with bounds of their own, never below that of the box (window_bound of window_bound.h). The
+// box of the least bound is taken next, to be divided or to have its plans evaluated, and none any more once that bound
+// is not below the last of the best that are asked for: the rest is pruned, each box with its bound. What is evaluated
+// first has its memory compared; its time is that of `cairn run --engine analytic` bit for bit (experiment/trials.h).
+// Boxes are taken some at a time, and what was found is looked at in their order, so that any number of threads gives
+// the same answer.
 //
 // On one cluster tokens, cost and energy follow from the step time (hardware/running_costs.h), so every objective has
 // the plan of the shortest step. Those that ask for a size of the experiment have it at that size (sweep/extent.h).

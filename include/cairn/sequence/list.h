@@ -1,9 +1,10 @@
 // What one rank of a group does to compute its share of an attention: tiles of (query, key) pairs, and the messages
 // that bring operands and take results away. Bytes, work, memory, times and correctness follow from the list
-// (folds.h, oracle.h); no scheme exists without one.
+// (folds.h, oracle.h; a fold is a sum or maximum over the list); no scheme exists without one.
 //
-// Time is cut in stages. The tiles of a stage run one after the other, its calls beside them; a call may last for
-// several stages. Stage s + 1 begins when the tiles of stage s and all calls that end with it are done.
+// Time is cut in stages: a stage is a slice of the rank's time, not a stage of a pipeline. The tiles of a stage run one
+// after the other, its calls beside them; a call may last for several stages. Stage s + 1 begins when the tiles of
+// stage s and all calls that end with it are done.
 //
 //   a tile     computes the pairs that the mask leaves of queries x keys x heads, from operands that the rank holds
 //              when its stage begins. Forward it adds to the rank's part of O and of the log-sum-exp of its queries by

@@ -1,6 +1,10 @@
 // A framework profile: how a training framework (Megatron-LM, FSDP, ...) runs a plan. It holds facts that its source
-// code shows, and four numbers that can only be fitted (hardware/host_times.h): the host limits, which are the same for
-// every framework; `ideal` has them at 0.
+// code shows, and a few numbers that can only be fitted:
+//   host limits (hardware/host_times.h)   host_per_kernel, host_per_micro_batch, host_per_step, launches_per_peer and,
+//                                         where it differs across domains, launches_per_peer_across
+//   memory (hardware/allocator.h)         reserve_factor and exchange_factor, of frameworks whose tensors are not all
+//                                         known
+// Every profile has values of its own; `ideal` has the host limits at 0.
 // Files: configs/frameworks/<name>.yaml; a release (megatron@2021) lays its entry under `releases:` over the file.
 #pragma once
 

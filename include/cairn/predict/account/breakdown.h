@@ -9,14 +9,14 @@ namespace cairn::predict {
 
 // Parts of the step, by instant of the compute stream of the rank that ends last; they add up to the step time.
 struct Breakdown {
-  core::Picoseconds compute = 0;
-  core::Picoseconds recompute = 0;
-  core::Picoseconds optimizer = 0;
-  core::Picoseconds launch = 0;
-  std::array<core::Picoseconds, program::k_axes> exposed{};  // by the label of the awaited transfer
+  core::Picoseconds compute = 0;                             // operators of forward and backward passes
+  core::Picoseconds recompute = 0;                           // operators that run again in the backward pass
+  core::Picoseconds optimizer = 0;                           // the update of the parameters
+  core::Picoseconds launch = 0;                              // the device waits for its next kernel to start
+  std::array<core::Picoseconds, program::k_axes> exposed{};  // awaiting transfers, by their axis (program::reported_as)
   core::Picoseconds offload = 0;                             // awaiting copies to and from the host and the drives
-  core::Picoseconds bubble = 0;                              // awaiting a peer's computation
-  core::Picoseconds host = 0;
+  core::Picoseconds bubble = 0;                              // awaiting another stage's or rank's computation
+  core::Picoseconds host = 0;   // awaiting the host, which issues kernels, or computes what is offloaded to it
   core::Picoseconds links = 0;  // after all work: until links that overlapping transfers share have carried everything
   core::Picoseconds other = 0;  // 0 by construction; tested
   core::Picoseconds total() const;

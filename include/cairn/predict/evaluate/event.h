@@ -11,7 +11,8 @@
 // actors; all other ends of work are known when the work starts.
 //
 // This holds while each piece of work takes its price exactly. Under EventOptions::demands overlapping work shares
-// links, memory and multiprocessors (price/demands.h: contention, interference); all actors run in the order of time.
+// links, memory and multiprocessors (predict/price/demands.h: contention, interference); all actors run in the order of
+// time.
 #pragma once
 
 #include <cstdint>

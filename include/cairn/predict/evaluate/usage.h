@@ -1,4 +1,4 @@
-// Utilisation of shared units (links, memory, multiprocessors) over the step; see price/demands.h.
+// Utilisation of shared units (links, memory, multiprocessors) over the step; see predict/price/demands.h.
 #pragma once
 
 #include <cstdint>
