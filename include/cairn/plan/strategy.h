@@ -70,6 +70,15 @@ struct TensorPieces {
   friend bool operator==(const TensorPieces&, const TensorPieces&) = default;
 };
 
+// What blocks of layers read as it is: their cache key and their options hold it whole.
+struct LayerSettings {
+  bool share_saved_inputs = false;   // the input that a recomputed layer saves is sharded over the tensor axis
+  bool overlap_tensor = true;        // tensor-parallel transfers of the input gradient overlap the weight gradient
+  bool asynchronous_tensor = false;  // only readers of a tensor-parallel transfer's result wait for it
+  TensorPieces tensor_pieces = {};
+  friend bool operator==(const LayerSettings&, const LayerSettings&) = default;
+};
+
 // How the ranks of the context axis share the attention of a sequence.
 struct AttentionSharing {
   const sequence::Scheme* scheme = nullptr;  // null where the context axis has one rank
@@ -79,7 +88,7 @@ struct AttentionSharing {
 };
 
 // What layers take, and how their passes become a pipeline.
-struct Structure {
+struct Structure : LayerSettings {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
   std::int64_t data = 1;
@@ -105,13 +114,9 @@ struct Structure {
   Recompute recompute = Recompute::none;
   std::vector<std::string> recompute_operators = {};  // names of operators, or of their regions
   RecomputeLayers recompute_layers = {};
-  bool share_saved_inputs = false;  // the input that a recomputed layer saves is sharded over the tensor axis
   std::string schedule = "1f1b";
   std::int64_t chunks = 1;                   // virtual stages per device, for schedule kinds that let one choose
   pipeline::Settings schedule_options = {};  // its stages, micro_batches and chunks are ignored: those above hold
-  bool overlap_tensor = true;        // tensor-parallel transfers of the input gradient overlap the weight gradient
-  bool asynchronous_tensor = false;  // only readers of a tensor-parallel transfer's result wait for it
-  TensorPieces tensor_pieces = {};
   friend bool operator==(const Structure&, const Structure&) = default;
 };
 
