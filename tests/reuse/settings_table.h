@@ -220,16 +220,23 @@ inline auto structure() {
       within<&S::schedule_options>("schedule_options", schedule_options()));
 }
 
+inline auto message_settings() {
+  using M = plan::MessageSettings;
+  return fields_of<M>(either<&M::overlap_sends>("overlap_sends"));
+}
+inline auto step_end_settings() { return fields_of<plan::StepEndSettings>(); }
+
 inline auto exchanges() {
   using E = plan::Exchanges;
   using plan::Sharded;
   return fields_of<E>(
+      inherited<plan::MessageSettings>(message_settings()), inherited<plan::StepEndSettings>(step_end_settings()),
       one_of<&E::sharded>("sharded", {Sharded::nothing, Sharded::optimizer, Sharded::gradients, Sharded::parameters}),
       one_of<&E::shard>("shard", {0, 1, 2, 4}), one_of<&E::prefetch>("prefetch", {0, 1, 2}),
       either<&E::reshard_after_forward>("reshard_after_forward"),
       either<&E::reduce_every_micro_batch>("reduce_every_micro_batch"), within<&E::offload>("offload", offload()),
       either<&E::overlap_gradient_reduce>("overlap_gradient_reduce"),
-      either<&E::overlap_parameter_gather>("overlap_parameter_gather"), either<&E::overlap_sends>("overlap_sends"),
+      either<&E::overlap_parameter_gather>("overlap_parameter_gather"),
       one_of<&E::bucket_bytes>("bucket_bytes", {0.0, 1.0, 2048.0, 8192.0, 1e6}));
 }
 

@@ -70,7 +70,7 @@ struct TensorPieces {
   friend bool operator==(const TensorPieces&, const TensorPieces&) = default;
 };
 
-// What blocks of layers read as it is: their cache key and their options hold it whole.
+// Settings that blocks of layers read as they are. Their cache key and their options hold all of them.
 struct LayerSettings {
   bool share_saved_inputs = false;   // the input that a recomputed layer saves is sharded over the tensor axis
   bool overlap_tensor = true;        // tensor-parallel transfers of the input gradient overlap the weight gradient
@@ -120,8 +120,19 @@ struct Structure : LayerSettings {
   friend bool operator==(const Structure&, const Structure&) = default;
 };
 
+// Settings that messages between stages read as they are. Their cache key holds all of them.
+struct MessageSettings {
+  bool overlap_sends = true;  // pipeline sends overlap computation
+  friend bool operator==(const MessageSettings&, const MessageSettings&) = default;
+};
+
+// Settings that the end of a step reads as they are; there are none yet. Its cache key and its options hold all of them.
+struct StepEndSettings {
+  friend bool operator==(const StepEndSettings&, const StepEndSettings&) = default;
+};
+
 // Where the state of a stage is kept, and what its copies and neighbouring stages exchange when.
-struct Exchanges {
+struct Exchanges : MessageSettings, StepEndSettings {
   Sharded sharded = Sharded::nothing;
   std::int64_t shard = 0;     // ranks that shard one copy; the others hold replicas of it (HSDP). 0: all
   std::int64_t prefetch = 1;  // layers whose parameters are gathered ahead of the computing one: 0, 1, 2
@@ -132,7 +143,6 @@ struct Exchanges {
   Offload offload;
   bool overlap_gradient_reduce = false;   // gradient reduction overlaps the last backward pass
   bool overlap_parameter_gather = false;  // the sharded optimizer's parameter gather overlaps the first forward pass
-  bool overlap_sends = true;              // pipeline sends overlap computation
   double bucket_bytes = 0.0;              // gradients that are reduced in one collective [bytes]
   friend bool operator==(const Exchanges&, const Exchanges&) = default;
 };
