@@ -224,13 +224,12 @@ inline auto message_settings() {
   using M = plan::MessageSettings;
   return fields_of<M>(either<&M::overlap_sends>("overlap_sends"));
 }
-inline auto step_end_settings() { return fields_of<plan::StepEndSettings>(); }
 
 inline auto exchanges() {
   using E = plan::Exchanges;
   using plan::Sharded;
   return fields_of<E>(
-      inherited<plan::MessageSettings>(message_settings()), inherited<plan::StepEndSettings>(step_end_settings()),
+      inherited<plan::MessageSettings>(message_settings()),
       one_of<&E::sharded>("sharded", {Sharded::nothing, Sharded::optimizer, Sharded::gradients, Sharded::parameters}),
       one_of<&E::shard>("shard", {0, 1, 2, 4}), one_of<&E::prefetch>("prefetch", {0, 1, 2}),
       either<&E::reshard_after_forward>("reshard_after_forward"),

@@ -126,13 +126,8 @@ struct MessageSettings {
   friend bool operator==(const MessageSettings&, const MessageSettings&) = default;
 };
 
-// Settings that the end of a step reads as they are; there are none yet. Its cache key and its options hold all of them.
-struct StepEndSettings {
-  friend bool operator==(const StepEndSettings&, const StepEndSettings&) = default;
-};
-
 // Where the state of a stage is kept, and what its copies and neighbouring stages exchange when.
-struct Exchanges : MessageSettings, StepEndSettings {
+struct Exchanges : MessageSettings {
   Sharded sharded = Sharded::nothing;
   std::int64_t shard = 0;     // ranks that shard one copy; the others hold replicas of it (HSDP). 0: all
   std::int64_t prefetch = 1;  // layers whose parameters are gathered ahead of the computing one: 0, 1, 2

@@ -70,8 +70,6 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
       .update = nullptr,
       .updated_elements = static_cast<std::int64_t>(sum(updated)),
       .gather = settings.gathers_updated() && settings.copied() && !settings.overlap_parameter_gather,
-      .settings = settings.step_end,
-      .behaviour = settings.behaviour,
       .gather_bytes_per_element = numerics::bytes_per_element(treatment.gather),
       .narrow = nullptr,
       .narrow_elements = static_cast<std::int64_t>(parameters.narrow_elements),

@@ -27,8 +27,6 @@ struct StepEndOptions {
   const ir::Graph* update = nullptr;
   std::int64_t updated_elements = 0;
   bool gather = false;  // parameters are gathered over the ranks that hold copies, after the update
-  StepEndSettings settings = {};
-  const FrameworkBehaviour* behaviour = nullptr;  // the same in all plans of a Lowering
   double gather_bytes_per_element = 0.0;
   const ir::Graph* narrow = nullptr;  // makes narrow copies of weights, after the gather
   std::int64_t narrow_elements = 0;

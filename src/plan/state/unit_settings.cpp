@@ -169,7 +169,6 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
                         .single_stage = strategy.pipeline == 1,
                         .sharding = sharding,
                         .prefetch = strategy.prefetch,
-                        .step_end = strategy,
                         .held_results = std::min(behaviour.held_results, strategy.micro_batches),
                         .bucket_bytes = strategy.bucket_bytes,
                         .held_buckets = held_buckets(strategy, behaviour, sharding),

@@ -63,7 +63,6 @@ struct UnitSettings {
   bool single_stage = false;
   Sharding sharding = Sharding::nothing;
   std::int64_t prefetch = 1;
-  StepEndSettings step_end = {};
   std::int64_t held_results = 0;  // the framework's, at most the number of micro-batches
   double bucket_bytes = 0.0;
   double held_buckets = 0.0;  // bytes of buckets that are allocated whole; see FrameworkBehaviour
