@@ -220,15 +220,14 @@ void read_attention(Import& i) {
 }
 void write_attention(Export& e) {
   const std::string kernel = e.keys.text("training.kernels.attention");
-  if (kernel == "flash1" || kernel == "flash-triton")
-    return e.unsaid("training.kernels.attention", "FlashAttention 2 and 3 are the versions that it takes");
+  const bool flash = kernel == "flash2" || kernel == "flash3";
+  const bool keeps_scores = kernel == "unfused" || kernel == "fused-softmax";
+  if (!flash && !keeps_scores && kernel != "cudnn")
+    return e.unsaid("training.kernels.attention",
+                    "Megatron-LM chooses between FlashAttention 2 and 3, cuDNN's and kept scores");
   e.keys.take("training.kernels.attention");
-  if (kernel == "cudnn") return e.say("--attention-backend", "fused");
-  if (kernel.starts_with("flash")) {
-    e.say("--attention-backend", "flash");
-    return e.say("--flash-attention-version", kernel.substr(std::string_view("flash").size()));
-  }
-  e.say("--attention-backend", "unfused");
+  e.say("--attention-backend", flash ? "flash" : keeps_scores ? "unfused" : "fused");
+  if (flash) e.say("--flash-attention-version", kernel == "flash2" ? "2" : "3");
   if (kernel == "unfused") e.say("--no-masked-softmax-fusion");
 }
 

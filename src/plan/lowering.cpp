@@ -1,7 +1,9 @@
 #include "cairn/plan/lowering.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -54,7 +56,7 @@ class Lowering::Implementation {
     const Plan plan{
         .schedule = entry,
         .layers = layers_of(pipeline, strategy.offload.activations == Home::device),
-        .messages = messages_of(pipeline, strategy.overlap_sends),
+        .messages = messages_of(pipeline, strategy),
         .moves = moves,
         .end = end_keys_.of({.settings = moves.settings,
                              .ranks = {.tensor = pipeline.tensor, .pipeline = pipeline.sharing_parameters}})};
@@ -86,10 +88,10 @@ class Lowering::Implementation {
     Group tensor = {};
     Group sharing_parameters = {};  // stages, where layers of several share some
     LayerKey layer = {};
-    // Numbers of keys, 0 until they are asked for: of BodyKey by whether inputs are shared, of MessageKey by whether sends
-    // overlap.
+    // Numbers of keys, 0 until they are asked for: of BodyKey by whether inputs are shared, of the MessageKeys that were
+    // made last, the latest first.
     std::array<std::int32_t, 2> layers = {};
-    std::array<std::int32_t, 2> messages = {};
+    std::array<std::pair<MessageSettings, std::int32_t>, 2> messages = {};
   };
 
   // Of plans in a row many have the same: a search tries all that is exchanged before it looks at another pipeline.
@@ -133,11 +135,13 @@ class Lowering::Implementation {
     if (number == 0) number = body_keys_.of({.layer = pipeline.layer, .shares_inputs = shares_inputs});
     return number;
   }
-  std::int32_t messages_of(Pipeline& pipeline, bool overlap_sends) {
-    std::int32_t& number = pipeline.messages[overlap_sends ? 1 : 0];
-    if (number == 0)
-      number = message_keys_.of(message_key(structure_.chunks, overlap_sends, behaviour_, pipeline.tensor, distances_));
-    return number;
+  std::int32_t messages_of(Pipeline& pipeline, const MessageSettings& settings) {
+    for (const auto& [known, number] : pipeline.messages)
+      if (number != 0 && known == settings) return number;
+    const std::int32_t made =
+        message_keys_.of(message_key(structure_.chunks, settings, behaviour_, pipeline.tensor, distances_));
+    pipeline.messages = {std::pair{settings, made}, pipeline.messages.front()};
+    return made;
   }
 
   PerGroup<Group> copies_of(const Meshes& meshes, const ScheduleEntry& entry) const {

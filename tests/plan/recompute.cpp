@@ -163,7 +163,7 @@ TEST_CASE("A saved input shared by the tensor ranks: a quarter each, gathered on
   plan::LayerOptions o = options(4);
   o.recompute_all = true;
   const plan::LayerLowering whole(model.classes[1], o);
-  o.share_saved_inputs = true;
+  o.settings.share_saved_inputs = true;
   const plan::LayerLowering shared(model.classes[1], o);
   REQUIRE(whole.state().saved_bytes == k_stream);
   REQUIRE(shared.state().saved_bytes == k_stream / 4);

@@ -305,7 +305,7 @@ TEST_CASE("Forward holds what is saved, backward gives it back, for every class 
       for (const std::int64_t t : {1, 2, 4})
         for (int flags = 0; flags < 128; ++flags) {
           auto o = options(t, flags & 1, flags & 2);
-          o.tensor_overlap = flags & 4;
+          o.settings.overlap_tensor = flags & 4;
           o.inputs_held = flags & 8 ? 1 : 0;
           o.recompute_all = flags & 16;
           if (flags & 32) o.recompute = {"attention"};

@@ -56,6 +56,14 @@ struct Within {
   Fields fields;
 };
 
+// The fields of a base of the struct.
+template <class Base, class Fields>
+struct Inherited {
+  static constexpr char k_tag = 0;
+  static constexpr const char* k_member = &k_tag;
+  Fields fields;
+};
+
 template <class Struct, class... Entry>
 std::tuple<Entry...> fields_of(Entry... entries) {
   static_assert(names_every_field<Struct, Entry::k_member...>(), "a field has no line in its table, or two");
@@ -82,6 +90,10 @@ Field<Member> drawn(std::string name, Other other) {
 template <auto Member, class Fields>
 Within<Member, Fields> within(std::string name, Fields fields) {
   return {std::move(name), std::move(fields)};
+}
+template <class Base, class Fields>
+Inherited<Base, Fields> inherited(Fields fields) {
+  return {std::move(fields)};
 }
 // The axes in any order.
 template <auto Member>
@@ -178,39 +190,52 @@ inline std::vector<plan::AttentionSharing> sharings() {
   return all;
 }
 
+inline auto layer_settings() {
+  using L = plan::LayerSettings;
+  return fields_of<L>(either<&L::share_saved_inputs>("share_saved_inputs"),
+                      either<&L::overlap_tensor>("overlap_tensor"),
+                      either<&L::asynchronous_tensor>("asynchronous_tensor"),
+                      within<&L::tensor_pieces>("tensor_pieces", tensor_pieces()));
+}
+
 inline auto structure() {
   using S = plan::Structure;
   using plan::Recompute;
   return fields_of<S>(
-      one_of<&S::tensor>("tensor", {1, 2, 4}), one_of<&S::pipeline>("pipeline", {1, 2, 3, 4}),
-      one_of<&S::data>("data", {1, 2, 3, 4}), one_of<&S::context>("context", {1, 2, 4}),
-      one_of<&S::attention>("attention", sharings()), one_of<&S::expert>("expert", {1, 2, 4, 8}),
-      one_of<&S::expert_tensor>("expert_tensor", {1, 2, 4}), either<&S::bilevel_experts>("bilevel_experts"),
-      one_of<&S::expert_domains>("expert_domains", {0, 1, 2}), one_of<&S::expert_copies>("expert_copies", {1, 2, 4}),
-      either<&S::overlap_experts>("overlap_experts"), shuffled<&S::order>("order"),
-      shuffled<&S::expert_order>("expert_order"), one_of<&S::micro_batch>("micro_batch", {1, 2, 3}),
-      one_of<&S::micro_batches>("micro_batches", {1, 2, 4, 6, 8}), either<&S::sequence_parallel>("sequence_parallel"),
-      either<&S::vocab_parallel>("vocab_parallel"), drawn<&S::stage_layers>("stage_layers", other_cut),
+      inherited<plan::LayerSettings>(layer_settings()), one_of<&S::tensor>("tensor", {1, 2, 4}),
+      one_of<&S::pipeline>("pipeline", {1, 2, 3, 4}), one_of<&S::data>("data", {1, 2, 3, 4}),
+      one_of<&S::context>("context", {1, 2, 4}), one_of<&S::attention>("attention", sharings()),
+      one_of<&S::expert>("expert", {1, 2, 4, 8}), one_of<&S::expert_tensor>("expert_tensor", {1, 2, 4}),
+      either<&S::bilevel_experts>("bilevel_experts"), one_of<&S::expert_domains>("expert_domains", {0, 1, 2}),
+      one_of<&S::expert_copies>("expert_copies", {1, 2, 4}), either<&S::overlap_experts>("overlap_experts"),
+      shuffled<&S::order>("order"), shuffled<&S::expert_order>("expert_order"),
+      one_of<&S::micro_batch>("micro_batch", {1, 2, 3}), one_of<&S::micro_batches>("micro_batches", {1, 2, 4, 6, 8}),
+      either<&S::sequence_parallel>("sequence_parallel"), either<&S::vocab_parallel>("vocab_parallel"),
+      drawn<&S::stage_layers>("stage_layers", other_cut),
       one_of<&S::recompute>("recompute", {Recompute::none, Recompute::attention, Recompute::full, Recompute::per_op,
                                           Recompute::operators}),
       drawn<&S::recompute_operators>("recompute_operators", other_operators),
       within<&S::recompute_layers>("recompute_layers", recompute_layers()),
-      either<&S::share_saved_inputs>("share_saved_inputs"), one_of<&S::schedule>("schedule", schedule_kinds()),
-      one_of<&S::chunks>("chunks", {1, 2, 3}), within<&S::schedule_options>("schedule_options", schedule_options()),
-      either<&S::overlap_tensor>("overlap_tensor"), either<&S::asynchronous_tensor>("asynchronous_tensor"),
-      within<&S::tensor_pieces>("tensor_pieces", tensor_pieces()));
+      one_of<&S::schedule>("schedule", schedule_kinds()), one_of<&S::chunks>("chunks", {1, 2, 3}),
+      within<&S::schedule_options>("schedule_options", schedule_options()));
+}
+
+inline auto message_settings() {
+  using M = plan::MessageSettings;
+  return fields_of<M>(either<&M::overlap_sends>("overlap_sends"));
 }
 
 inline auto exchanges() {
   using E = plan::Exchanges;
   using plan::Sharded;
   return fields_of<E>(
+      inherited<plan::MessageSettings>(message_settings()),
       one_of<&E::sharded>("sharded", {Sharded::nothing, Sharded::optimizer, Sharded::gradients, Sharded::parameters}),
       one_of<&E::shard>("shard", {0, 1, 2, 4}), one_of<&E::prefetch>("prefetch", {0, 1, 2}),
       either<&E::reshard_after_forward>("reshard_after_forward"),
       either<&E::reduce_every_micro_batch>("reduce_every_micro_batch"), within<&E::offload>("offload", offload()),
       either<&E::overlap_gradient_reduce>("overlap_gradient_reduce"),
-      either<&E::overlap_parameter_gather>("overlap_parameter_gather"), either<&E::overlap_sends>("overlap_sends"),
+      either<&E::overlap_parameter_gather>("overlap_parameter_gather"),
       one_of<&E::bucket_bytes>("bucket_bytes", {0.0, 1.0, 2048.0, 8192.0, 1e6}));
 }
 
@@ -233,6 +258,10 @@ template <class Get, auto Member, class Fields>
 void append(std::vector<Setting>& list, const std::string& path, Get get, const Within<Member, Fields>& group) {
   append(
       list, path + group.name + ".", [get](auto& s) -> auto& { return get(s).*Member; }, group.fields);
+}
+template <class Get, class Base, class Fields>
+void append(std::vector<Setting>& list, const std::string& path, Get get, const Inherited<Base, Fields>& base) {
+  append(list, path, get, base.fields);
 }
 template <class Get, class... Entry>
 void append(std::vector<Setting>& list, const std::string& path, Get get, const std::tuple<Entry...>& table) {

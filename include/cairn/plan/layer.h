@@ -77,17 +77,14 @@ struct LayerOptions {
   loopnest::Sizes sizes;                  // on one rank: sequences per micro-batch, tokens
   std::vector<program::SplitRule> rules;  // at most one per axis
   std::vector<program::Group> groups;     // parallel to rules
+  LayerSettings settings = {};
   ContextSharing context = {};
   std::vector<std::string> recompute;  // operators to recompute, by name or region
   bool recompute_all = false;
-  bool recompute_second = false;    // everything but attention and every second product
-  bool share_saved_inputs = false;  // saved inputs that are whole on each rank are kept as shards (first rule's axis)
-  bool expert_overlap = false;      // token exchange (MoE) overlaps all computation that does not depend on it
-  double across = 1.0;              // of token exchanges: Transfer::across
-  bool tensor_overlap = true;       // backward: transfers of the input gradient overlap the weight gradient
-  bool asynchronous = false;        // only readers of a transfer's result wait for it, also those in other layers
-  TensorPieces pieces = {};
-  bool issues_per_peer = false;  // of transfers over the tensor axis: Transfer::per_peer
+  bool recompute_second = false;  // everything but attention and every second product
+  bool expert_overlap = false;    // token exchange (MoE) overlaps all computation that does not depend on it
+  double across = 1.0;            // of token exchanges: Transfer::across
+  bool issues_per_peer = false;   // of transfers over the tensor axis: Transfer::per_peer
   FrameworkBehaviour behaviour = {};
   std::uint32_t inputs_held =
       0;  // bit i: input i is not stored twice, for the layer below saves it (its output i) for its own backward pass

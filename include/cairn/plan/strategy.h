@@ -70,6 +70,15 @@ struct TensorPieces {
   friend bool operator==(const TensorPieces&, const TensorPieces&) = default;
 };
 
+// Settings that blocks of layers read as they are. Their cache key and their options hold all of them.
+struct LayerSettings {
+  bool share_saved_inputs = false;   // the input that a recomputed layer saves is sharded over the tensor axis
+  bool overlap_tensor = true;        // tensor-parallel transfers of the input gradient overlap the weight gradient
+  bool asynchronous_tensor = false;  // only readers of a tensor-parallel transfer's result wait for it
+  TensorPieces tensor_pieces = {};
+  friend bool operator==(const LayerSettings&, const LayerSettings&) = default;
+};
+
 // How the ranks of the context axis share the attention of a sequence.
 struct AttentionSharing {
   const sequence::Scheme* scheme = nullptr;  // null where the context axis has one rank
@@ -79,7 +88,7 @@ struct AttentionSharing {
 };
 
 // What layers take, and how their passes become a pipeline.
-struct Structure {
+struct Structure : LayerSettings {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
   std::int64_t data = 1;
@@ -105,18 +114,20 @@ struct Structure {
   Recompute recompute = Recompute::none;
   std::vector<std::string> recompute_operators = {};  // names of operators, or of their regions
   RecomputeLayers recompute_layers = {};
-  bool share_saved_inputs = false;  // the input that a recomputed layer saves is sharded over the tensor axis
   std::string schedule = "1f1b";
   std::int64_t chunks = 1;                   // virtual stages per device, for schedule kinds that let one choose
   pipeline::Settings schedule_options = {};  // its stages, micro_batches and chunks are ignored: those above hold
-  bool overlap_tensor = true;        // tensor-parallel transfers of the input gradient overlap the weight gradient
-  bool asynchronous_tensor = false;  // only readers of a tensor-parallel transfer's result wait for it
-  TensorPieces tensor_pieces = {};
   friend bool operator==(const Structure&, const Structure&) = default;
 };
 
+// Settings that messages between stages read as they are. Their cache key holds all of them.
+struct MessageSettings {
+  bool overlap_sends = true;  // pipeline sends overlap computation
+  friend bool operator==(const MessageSettings&, const MessageSettings&) = default;
+};
+
 // Where the state of a stage is kept, and what its copies and neighbouring stages exchange when.
-struct Exchanges {
+struct Exchanges : MessageSettings {
   Sharded sharded = Sharded::nothing;
   std::int64_t shard = 0;     // ranks that shard one copy; the others hold replicas of it (HSDP). 0: all
   std::int64_t prefetch = 1;  // layers whose parameters are gathered ahead of the computing one: 0, 1, 2
@@ -127,7 +138,6 @@ struct Exchanges {
   Offload offload;
   bool overlap_gradient_reduce = false;   // gradient reduction overlaps the last backward pass
   bool overlap_parameter_gather = false;  // the sharded optimizer's parameter gather overlaps the first forward pass
-  bool overlap_sends = true;              // pipeline sends overlap computation
   double bucket_bytes = 0.0;              // gradients that are reduced in one collective [bytes]
   friend bool operator==(const Exchanges&, const Exchanges&) = default;
 };

@@ -24,7 +24,7 @@ BlockBuilder::BlockBuilder(const LayerPass& pass, std::string name, const UnitTr
 
 // The dependencies on tensor-parallel transfers that the layer before may have left running.
 void BlockBuilder::start() {
-  if (!pass_.options().asynchronous)
+  if (!pass_.options().settings.asynchronous_tensor)
     for (const SplitRule& rule : pass_.options().rules)
       if (rule.size > 1) progress_.blocking.push_back(entry_of(stream_of(rule.axis)));
   open(writer_, *traffic_, progress_.blocking);
@@ -33,7 +33,7 @@ void BlockBuilder::start() {
 // The next block waits first for what start() names.
 void BlockBuilder::leave_running() {
   Dependencies awaited;
-  if (!pass_.options().asynchronous)
+  if (!pass_.options().settings.asynchronous_tensor)
     for (const SplitRule& rule : pass_.options().rules) awaited.push_back(entry_of(stream_of(rule.axis)));
   writer_.leave_running(awaited);
 }
@@ -48,7 +48,7 @@ void BlockBuilder::gather_parameters(const GradientSync& sync, const PerGroup<do
 }
 
 void BlockBuilder::receive(ir::TensorId tensor, bool held_elsewhere) {
-  const bool under_way = pass_.options().asynchronous && pass_.kept.arrives(tensor);
+  const bool under_way = pass_.options().settings.asynchronous_tensor && pass_.kept.arrives(tensor);
   const Placements border = pass_.layer.border(tensor);
   tensors_.place(tensor, border, under_way ? entry_of(Stream::tensor) : -1);
   if (!pass_.backward && pass_.kept.shared(tensor)) writer_.hold(Category::activations, pass_.kept.bytes(tensor));
@@ -101,7 +101,8 @@ void BlockBuilder::run_second(const OperatorOrder& second) {
   gradients_.resume();
   for (std::size_t position = 0; position < second.size(); ++position) {
     // The gathers for the next product run beside this one.
-    if (pass_.options().tensor_overlap && position + 1 < second.size()) request(position, position + 2, second);
+    if (pass_.options().settings.overlap_tensor && position + 1 < second.size())
+      request(position, position + 2, second);
     step(position, second);
   }
   gradients_.send_all();
@@ -185,7 +186,7 @@ Pieces BlockBuilder::emit(std::size_t position, const OperatorOrder& order) {
 Dependencies BlockBuilder::obtain_operands(std::size_t position, const OperatorOrder& order, const ProductCut& cut,
                                            std::vector<Arrival>& in_pieces) {
   const ir::Operator& op = pass_.op(order, position);
-  const bool chunked = pass_.options().pieces.kind == TensorPieces::Kind::chunked;
+  const bool chunked = pass_.options().settings.tensor_pieces.kind == TensorPieces::Kind::chunked;
   Dependencies waits;
   for (const ir::Access& access : op.accesses) {
     const ir::Tensor& tensor = pass_.graph().tensor(access.tensor);
@@ -216,7 +217,7 @@ void BlockBuilder::make_results(const ir::Operator& op) {
 Dependency BlockBuilder::compute(const ir::Operator& op, const ProductCut& cut, std::int32_t piece, Term term,
                                  const Dependencies& waits) {
   ir::Shard shard{.op = &op, .graph = &pass_.graph(), .box = turns_.box(op)};
-  if (cut.count > 1 && pass_.options().pieces.kind == TensorPieces::Kind::triggered) {
+  if (cut.count > 1 && pass_.options().settings.tensor_pieces.kind == TensorPieces::Kind::triggered) {
     shard.part = piece;
     shard.parts = cut.count;
   } else if (cut.count > 1) {
@@ -233,7 +234,7 @@ Dependency BlockBuilder::compute(const ir::Operator& op, const ProductCut& cut, 
 // Input and weight gradient of one contraction follow each other. With overlap, the gathers that the second needs are
 // requested before the first runs.
 void BlockBuilder::overlap_weight_gradient(std::size_t position, const OperatorOrder& order) {
-  if (!pass_.backward || !pass_.options().tensor_overlap || position + 1 >= order.size()) return;
+  if (!pass_.backward || !pass_.options().settings.overlap_tensor || position + 1 >= order.size()) return;
   const ir::Operator& op = pass_.op(order, position);
   if (op.forward < 0 || op.kind != ir::Kind::contraction) return;
   // Between the two may stand operators that prepare the second's operands.
@@ -315,7 +316,7 @@ void BlockBuilder::hand_over(ir::TensorId tensor) {
 Block BlockBuilder::finish() {
   leave_running();
   close(writer_, *traffic_, progress_.computed);
-  if (pass_.options().pieces.kind == TensorPieces::Kind::halves) {
+  if (pass_.options().settings.tensor_pieces.kind == TensorPieces::Kind::halves) {
     // The next layer begins with this half.
     if (turns_.taken()) turns_.turn_to(turns_.order(Term::compute)[0], progress_);
     if (progress_.transferred >= 0) writer_.wait(Stream::compute, {progress_.transferred});

@@ -114,7 +114,7 @@ void KeptTensors::keep_unread_products() {
 void KeptTensors::settle(std::vector<Placements> placements) {
   settled_ = std::move(placements);
   const LayerOptions& options = layer_.options();
-  if (options.share_saved_inputs && !options.rules.empty() && options.rules.front().size > 1) share_inputs();
+  if (options.settings.share_saved_inputs && !options.rules.empty() && options.rules.front().size > 1) share_inputs();
 }
 
 void KeptTensors::share_inputs() {

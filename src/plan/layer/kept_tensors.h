@@ -26,7 +26,7 @@ class KeptTensors {
   const std::vector<char>& recomputed() const { return recomputed_; }
   // Whether the storage of some tensor is saved for backward, whole or as a shard.
   bool saved(ir::TensorId storage) const { return saved_[at(storage)] != 0; }
-  // Whether it is an input that is saved as shards over the tensor axis (LayerOptions::share_saved_inputs).
+  // Whether it is an input that is saved as shards over the tensor axis (LayerSettings::share_saved_inputs).
   bool shared(ir::TensorId tensor) const { return shared_[at(tensor)] != 0; }
   // Whether it is an input that the layer below saves for its own backward pass, so that it is stored once.
   bool held_below(ir::TensorId tensor) const;

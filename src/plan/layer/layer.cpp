@@ -23,7 +23,7 @@ class LayerLowering::Implementation {
     blocks.forward({}, {}, {}, Term::compute,
                    [&](const BlockBuilder& builder) { kept.settle(builder.progress().placements); });
     state = state_of(layer, kept);
-    if (layer.options().asynchronous) find_arrivals();
+    if (layer.options().settings.asynchronous_tensor) find_arrivals();
   }
 
   RankLayer layer;

@@ -148,7 +148,7 @@ std::vector<char> LayerBlocks::weight_gradient_operators() const {
 
 LayerLowering::Split LayerBlocks::split(const GradientSync& gradient_sync, const UnitTraffic& first_traffic,
                                         const UnitTraffic& second_traffic, const Observer& observe) const {
-  if (layer_.options().pieces.kind == TensorPieces::Kind::halves)
+  if (layer_.options().settings.tensor_pieces.kind == TensorPieces::Kind::halves)
     throw core::ConfigurationError("strategy.overlap.tp", "halves of the tokens do not take turns in split backwards",
                                    "use kind: chunked, or a schedule that does not split them");
   const ir::Graph& graph = layer_.graph();

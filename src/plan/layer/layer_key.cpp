@@ -17,7 +17,8 @@ LayerKey LayerKey::without_recomputation() const {
 std::size_t LayerKey::hash() const {
   core::Hash hash;
   hash.add(micro_batch).add(static_cast<std::uint8_t>(recompute)).add(sequence_parallel);
-  hash.add(vocab_parallel).add(overlap_tensor).add(asynchronous_tensor).add(share_saved_inputs);
+  hash.add(vocab_parallel).add(settings.overlap_tensor).add(settings.asynchronous_tensor);
+  hash.add(settings.share_saved_inputs);
   add(hash, tensor);
   add(hash, context.group);
   const sequence::Grid& grid = context.sharing.grid;
@@ -40,15 +41,12 @@ ExpertKey expert_key(const Structure& structure, const Mesh& experts) {
 
 LayerKey layer_key(const Structure& structure, const Meshes& meshes, bool has_experts) {
   LayerKey key{.micro_batch = structure.micro_batch,
+               .settings = structure,
                .context = {.group = meshes.dense.group(Axis::context), .sharing = structure.attention},
                .tensor = meshes.dense.group(Axis::tensor),
                .sequence_parallel = structure.sequence_parallel,
                .vocab_parallel = structure.vocab_parallel,
-               .recompute = structure.recompute,
-               .share_saved_inputs = structure.share_saved_inputs,
-               .overlap_tensor = structure.overlap_tensor,
-               .asynchronous_tensor = structure.asynchronous_tensor,
-               .tensor_pieces = structure.tensor_pieces};
+               .recompute = structure.recompute};
   if (structure.recompute == Recompute::operators) key.recompute_operators = structure.recompute_operators;
   if (has_experts) key.experts = expert_key(structure, meshes.experts);
   return key;
@@ -116,14 +114,11 @@ LayerOptions layer_options(const LayerKey& key, std::int64_t sequence, std::int6
   LayerOptions options{.sizes = {.batch = key.micro_batch, .sequence = sequence / key.context.group.size},
                        .rules = {tensor_rule(key.tensor.size, key.vocab_parallel, key.sequence_parallel)},
                        .groups = {key.tensor},
+                       .settings = key.settings,
                        .context = key.context,
                        .recompute = key.recompute_operators,
                        .recompute_all = key.recompute == Recompute::full,
                        .recompute_second = key.recompute == Recompute::per_op,
-                       .share_saved_inputs = key.share_saved_inputs,
-                       .tensor_overlap = key.overlap_tensor,
-                       .asynchronous = key.asynchronous_tensor,
-                       .pieces = key.tensor_pieces,
                        .issues_per_peer = key.issues_per_peer,
                        .behaviour = behaviour};
   if (key.recompute == Recompute::attention) options.recompute.emplace_back("attention");

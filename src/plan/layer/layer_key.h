@@ -33,16 +33,13 @@ struct ExpertKey {
 
 struct LayerKey {
   std::int64_t micro_batch = 1;
+  LayerSettings settings = {};
   ContextSharing context = {};
   Group tensor;
   bool sequence_parallel = false;
   bool vocab_parallel = false;
   Recompute recompute = Recompute::none;
   std::vector<std::string> recompute_operators = {};  // of Recompute::operators
-  bool share_saved_inputs = false;
-  bool overlap_tensor = true;
-  bool asynchronous_tensor = false;
-  TensorPieces tensor_pieces = {};
   // The one of FrameworkBehaviour that concerns `tensor`, and pipeline messages cross domains.
   bool issues_per_peer = false;
   std::optional<ExpertKey> experts = {};

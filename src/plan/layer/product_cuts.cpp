@@ -25,7 +25,7 @@ bool has_tokens(const ir::Access& access, int dim) {
 }  // namespace
 
 ProductCut ProductCuts::of(std::size_t position, const OperatorOrder& order) const {
-  if (!chunked() && pass_.options().pieces.kind != TensorPieces::Kind::triggered) return {};
+  if (!chunked() && pass_.options().settings.tensor_pieces.kind != TensorPieces::Kind::triggered) return {};
   const ir::Operator& op = pass_.op(order, position);
   const ir::Operator& product = op.forward >= 0 ? pass_.graph().op(op.forward) : op;
   const int dim = op.domain.find("sequence");
@@ -69,7 +69,7 @@ bool ProductCuts::leaves(const ir::Operator& op, std::size_t position, const Ope
 }
 
 std::int64_t ProductCuts::count(const ir::Operator& op, int dim) const {
-  std::int64_t count = pass_.options().pieces.count;
+  std::int64_t count = pass_.options().settings.tensor_pieces.count;
   for (const SplitRule& rule : pass_.options().rules)
     if (!chunked() && rule.axis == Axis::tensor) count = rule.size;
   const std::int64_t tokens = pass_.layer.box(op)[static_cast<std::size_t>(dim)].extent();

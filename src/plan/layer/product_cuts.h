@@ -25,7 +25,7 @@ class ProductCuts {
   bool arrives(const ir::Operator& op, int dim) const;
   bool leaves(const ir::Operator& op, std::size_t position, const OperatorOrder& order) const;
   std::int64_t count(const ir::Operator& op, int dim) const;
-  bool chunked() const { return pass_.options().pieces.kind == TensorPieces::Kind::chunked; }
+  bool chunked() const { return pass_.options().settings.tensor_pieces.kind == TensorPieces::Kind::chunked; }
 
   const LayerPass& pass_;
   const TensorUses& uses_;

@@ -47,7 +47,7 @@ Arrival Redistributor::bring(ir::TensorId tensor, const Placements& wanted, cons
     if (arrival.step != -1) after.push_back(arrival.step);
     arrival = redistribute_by(collective, rule, share * pass_.layer.bytes(tensor, whole), after, pieces);
     moved = true;
-    const bool beside = options.asynchronous || (pass_.backward && options.tensor_overlap);
+    const bool beside = options.settings.asynchronous_tensor || (pass_.backward && options.settings.overlap_tensor);
     const bool awaited_piecewise = pieces.count > 1 && pieces.products.empty();
     if (!beside && !awaited_piecewise) progress_.blocking.push_back(arrival.step);
   }

@@ -59,7 +59,7 @@ class Redistributor {
                           const Pieces& pieces);
   Arrival transfer(Collective collective, std::size_t rule, double bytes, const Dependencies& after,
                    const Pieces& pieces);
-  bool triggered() const { return pass_.options().pieces.kind == TensorPieces::Kind::triggered; }
+  bool triggered() const { return pass_.options().settings.tensor_pieces.kind == TensorPieces::Kind::triggered; }
 
   const LayerPass& pass_;
   const TokenTurns& turns_;

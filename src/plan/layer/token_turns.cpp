@@ -17,7 +17,7 @@ constexpr std::string_view k_key = "key";
 
 TokenTurns::TokenTurns(const LayerPass& pass)
     : pass_(pass),
-      taken_(pass.options().pieces.kind == TensorPieces::Kind::halves &&
+      taken_(pass.options().settings.tensor_pieces.kind == TensorPieces::Kind::halves &&
              pass.layer.layer().position == ir::Position::body && without_tokens(pass.graph()) == nullptr) {}
 
 std::array<int, 2> TokenTurns::order(Term term) const {

@@ -43,7 +43,7 @@ Block send(const SendOptions& options) {
   if (tensor.size > 1) after.push_back(entry_of(Stream::tensor));
   const std::int32_t sent = writer.transfer(options.forward ? Stream::next : Stream::previous, Collective::send,
                                             options.messages.between(options.hop), bytes, after);
-  if (!options.messages.overlap_sends) writer.wait(Stream::compute, {sent});
+  if (!options.messages.settings.overlap_sends) writer.wait(Stream::compute, {sent});
   return writer.finish();
 }
 

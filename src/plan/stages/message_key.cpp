@@ -21,11 +21,11 @@ bool leaves_domain(const Group& pipeline, std::int64_t domain) {
   return pipeline.size > 1 && domain > 0 && pipeline.stride * pipeline.size > domain;
 }
 
-MessageKey message_key(std::int64_t chunks, bool overlap_sends, const FrameworkBehaviour& behaviour,
+MessageKey message_key(std::int64_t chunks, const MessageSettings& settings, const FrameworkBehaviour& behaviour,
                        const Group& tensor, const StageDistances& distances) {
   return {.host_waits_for_arrival = behaviour.host_waits == HostWaits::always ||
                                     (behaviour.host_waits == HostWaits::unless_interleaved && chunks == 1),
-          .overlap_sends = overlap_sends,
+          .settings = settings,
           .tensor = tensor,
           .inside = distances.stages_in_domain > 1 ? distances.inside : Group{.axis = Axis::pipeline},
           .across = distances.across,
@@ -34,7 +34,7 @@ MessageKey message_key(std::int64_t chunks, bool overlap_sends, const FrameworkB
 
 std::size_t MessageKey::hash() const {
   core::Hash hash;
-  hash.add(host_waits_for_arrival).add(overlap_sends);
+  hash.add(host_waits_for_arrival).add(settings.overlap_sends);
   add(hash, tensor);
   add(hash, inside);
   add(hash, across);

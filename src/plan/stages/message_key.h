@@ -26,7 +26,7 @@ bool leaves_domain(const Group& pipeline, std::int64_t domain);
 // What messages between stages depend on; members as in Strategy.
 struct MessageKey {
   bool host_waits_for_arrival = false;
-  bool overlap_sends = true;
+  MessageSettings settings = {};
   Group tensor;
   Group inside;  // see StageDistances; of size 1 where no domain holds two stages
   Group across;
@@ -35,7 +35,7 @@ struct MessageKey {
   friend bool operator==(const MessageKey&, const MessageKey&) = default;
   std::size_t hash() const;
 };
-MessageKey message_key(std::int64_t chunks, bool overlap_sends, const FrameworkBehaviour& behaviour,
+MessageKey message_key(std::int64_t chunks, const MessageSettings& settings, const FrameworkBehaviour& behaviour,
                        const Group& tensor, const StageDistances& distances);
 
 }  // namespace cairn::plan
