@@ -124,6 +124,12 @@ void CostPricer::connect(const program::Group& group, std::int64_t reach, Route&
   }
 }
 
+// Of a collective's groups that lie alike, the one whose units hold fewest of its ranks is the slowest.
+std::int64_t CostPricer::members(const program::Group& group, std::int64_t unit, bool message) const {
+  if (unit >= network_.gpus()) return group.size;
+  return message ? group.members(unit) : group.fewest_members(unit);
+}
+
 const CostPricer::Route& CostPricer::route(const program::Group& group, std::int64_t reach) {
   const auto [slot, fresh] = routes_.try_emplace({group.size, group.stride, group.rows, group.apart, reach});
   Route& route = slot->second;
@@ -140,13 +146,10 @@ const CostPricer::Route& CostPricer::route(const program::Group& group, std::int
     route.hops_inside = leaving > 0 && group.stride * std::min(reach, group.size - reach) < domain;
     return route;
   }
-  // The group of those that lie alike whose domains hold fewest of its ranks is the slowest.
-  const auto members = [&](std::int64_t unit) {
-    return reach == k_collective ? group.fewest_members(unit) : group.members(unit);
-  };
-  route.binding = {.size = group.size, .ranks_per_domain = members(domain)};
-  if (under_switch > 0) route.binding.ranks_per_switch = members(under_switch);
-  if (reach == k_collective && !group.fills_evenly(domain))
+  const bool message = reach != k_collective;
+  route.binding = {.size = group.size, .ranks_per_domain = members(group, domain, message)};
+  if (under_switch > 0) route.binding.ranks_per_switch = members(group, under_switch, message);
+  if (route.binding.ranks_per_domain != group.members(domain))
     assumptions_.insert(fmt::format("groups of {} ranks do not fill whole domains of {}: priced with {} in each",
                                     group.size, domain, route.binding.ranks_per_domain));
   return route;
@@ -225,8 +228,7 @@ double CostPricer::leaving(const program::Transfer& transfer, std::int64_t unit,
     const std::int64_t senders = std::min(transfer.group.hops_out(unit, transfer.reach), sharing);
     return transfer.bytes * static_cast<double>(senders) / static_cast<double>(sharing);
   }
-  const bool message = transfer.collective == program::Collective::send;
-  return leaving(transfer, message ? transfer.group.members(unit) : transfer.group.fewest_members(unit));
+  return leaving(transfer, members(transfer.group, unit, transfer.collective == program::Collective::send));
 }
 
 double CostPricer::leaving(const program::Transfer& transfer, std::int64_t ranks) {
