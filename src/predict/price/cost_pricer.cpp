@@ -126,7 +126,8 @@ void CostPricer::connect(const program::Group& group, std::int64_t reach, Route&
 
 // Of a collective's groups that lie alike, the one whose units hold fewest of its ranks is the slowest.
 std::int64_t CostPricer::members(const program::Group& group, std::int64_t unit, bool message) const {
-  if (unit >= network_.gpus()) return group.size;
+  const std::int64_t last = (group.in_row() - 1) * group.stride + (group.rows - 1) * group.apart;
+  if (unit >= network_.gpus() && last < unit) return group.size;
   return message ? group.members(unit) : group.fewest_members(unit);
 }
 
