@@ -206,11 +206,9 @@ TEST_CASE("a collective is as slow as the group that straddles domains", "[predi
       CHECK(six.pricer().least_bytes(straddling).across == 0.0);
     }
   CHECK(six.pricer().assumptions().contains("groups of 4 ranks do not fill whole domains of 6: priced with 2 in each"));
-  // All ranks of one node are in it, however many of its accelerators a plan uses.
-  Priced alone("{file: dgx-h100, nodes: 1}", "h100-sxm5-80gb");
-  CHECK(alone.pricer().ranks_per_domain({.size = 3}) == 3);
-  CHECK(alone.pricer().ranks_per_domain({.size = 2, .stride = 3}) == 2);
-  CHECK(alone.pricer().ranks_per_domain({.size = 2, .stride = 7}) == 2);
+  // The first and the last of four stages of two ranks share a node of eight, whose ranks the four fill.
+  Priced eight("{file: dgx-h100, nodes: 2}", "h100-sxm5-80gb");
+  CHECK(eight.pricer().ranks_per_domain({.axis = program::Axis::pipeline, .size = 2, .stride = 6}) == 2);
   // Groups of three fill nodes.
   CHECK(six.microseconds(Collective::all_gather, 3, 1) < six.microseconds(Collective::all_gather, 4, 1));
 }

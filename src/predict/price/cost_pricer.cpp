@@ -124,11 +124,10 @@ void CostPricer::connect(const program::Group& group, std::int64_t reach, Route&
   }
 }
 
-// Of a collective's groups that lie alike, the one whose units hold fewest of its ranks is the slowest.
-std::int64_t CostPricer::members(const program::Group& group, std::int64_t unit, bool message) const {
-  const std::int64_t last = (group.in_row() - 1) * group.stride + (group.rows - 1) * group.apart;
-  if (unit >= network_.gpus() && last < unit) return group.size;
-  return message ? group.members(unit) : group.fewest_members(unit);
+// Of a collective's groups that lie alike, the one whose units hold fewest of its ranks is the slowest. Two stages that
+// share parameters are part of a pipeline, which fills units where the two alone would not.
+std::int64_t CostPricer::members(const program::Group& group, std::int64_t unit, bool message) {
+  return message || group.axis == program::Axis::pipeline ? group.members(unit) : group.fewest_members(unit);
 }
 
 const CostPricer::Route& CostPricer::route(const program::Group& group, std::int64_t reach) {

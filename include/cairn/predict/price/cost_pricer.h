@@ -109,8 +109,8 @@ class CostPricer final : public Pricer {
   // `reach`: as in program::Transfer, or that it is no message.
   const Route& route(const program::Group& group, std::int64_t reach);
   const Route& route(const program::Transfer& transfer);
-  // Ranks of a group in one unit, all of them where one unit holds the whole machine.
-  std::int64_t members(const program::Group& group, std::int64_t unit, bool message) const;
+  // Ranks of a group in one unit of consecutive ranks.
+  static std::int64_t members(const program::Group& group, std::int64_t unit, bool message);
   // Bytes that one rank sends out of units in each of which `ranks` of the group lie.
   double leaving(const program::Transfer& transfer, std::int64_t ranks);
   // Of a collective whose bytes take any time.
