@@ -208,6 +208,7 @@ TEST_CASE("a collective is as slow as the group that straddles domains", "[predi
   CHECK(six.pricer().assumptions().contains("groups of 4 ranks do not fill whole domains of 6: priced with 2 in each"));
   // The first and the last of four stages of two ranks share a node of eight, whose ranks the four fill.
   Priced eight("{file: dgx-h100, nodes: 2}", "h100-sxm5-80gb");
+  CHECK(eight.pricer().ranks_per_domain({.axis = program::Axis::data, .size = 2, .stride = 6}) == 1);
   CHECK(eight.pricer().ranks_per_domain({.axis = program::Axis::pipeline, .size = 2, .stride = 6}) == 2);
   // Groups of three fill nodes.
   CHECK(six.microseconds(Collective::all_gather, 3, 1) < six.microseconds(Collective::all_gather, 4, 1));

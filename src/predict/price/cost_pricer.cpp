@@ -25,8 +25,11 @@ double counted_bytes(const program::Transfer& transfer) {
 
 constexpr std::int64_t k_collective = -1;  // in place of a message's reach
 
+// Two stages that share parameters lie as those that a message joins: they are part of a pipeline, which fills domains
+// where the two alone would not.
 std::int64_t reach_of(const program::Transfer& transfer) {
-  return transfer.collective == program::Collective::send ? transfer.reach : k_collective;
+  const bool stages = transfer.group.axis == program::Axis::pipeline;
+  return transfer.collective == program::Collective::send || stages ? transfer.reach : k_collective;
 }
 
 template <class Of>
@@ -124,10 +127,9 @@ void CostPricer::connect(const program::Group& group, std::int64_t reach, Route&
   }
 }
 
-// Of a collective's groups that lie alike, the one whose units hold fewest of its ranks is the slowest. Two stages that
-// share parameters are part of a pipeline, which fills units where the two alone would not.
+// Of a collective's groups that lie alike, the one whose units hold fewest of its ranks is the slowest.
 std::int64_t CostPricer::members(const program::Group& group, std::int64_t unit, bool message) {
-  return message || group.axis == program::Axis::pipeline ? group.members(unit) : group.fewest_members(unit);
+  return message ? group.members(unit) : group.fewest_members(unit);
 }
 
 const CostPricer::Route& CostPricer::route(const program::Group& group, std::int64_t reach) {
@@ -160,7 +162,7 @@ const CostPricer::Route& CostPricer::route(const program::Transfer& transfer) {
 }
 
 std::int64_t CostPricer::ranks_per_domain(const program::Group& group) {
-  return route(group, k_collective).binding.ranks_per_domain;
+  return route({.collective = program::Collective::all_reduce, .group = group}).binding.ranks_per_domain;
 }
 
 cost::GroupBinding CostPricer::binding(const program::Transfer& transfer) {
@@ -228,7 +230,7 @@ double CostPricer::leaving(const program::Transfer& transfer, std::int64_t unit,
     const std::int64_t senders = std::min(transfer.group.hops_out(unit, transfer.reach), sharing);
     return transfer.bytes * static_cast<double>(senders) / static_cast<double>(sharing);
   }
-  return leaving(transfer, members(transfer.group, unit, transfer.collective == program::Collective::send));
+  return leaving(transfer, members(transfer.group, unit, reach_of(transfer) != k_collective));
 }
 
 double CostPricer::leaving(const program::Transfer& transfer, std::int64_t ranks) {
