@@ -33,10 +33,16 @@ const program::Program& OpenChoices::lower() {
   if (r_.resolved.choose_resident) strategy.offload.resident_units = most_resident();
   const program::Program& program = lowering_.lower(strategy);
   // An order that depends on times is found again with what its passes take.
-  if ((pipeline::generator(strategy.schedule).options & pipeline::takes::k_durations) == 0) return program;
+  if (!orders_by_times()) return program;
   strategy.schedule_options.durations = durations(program, pricing_.analytic, pricing_.prices);
   return lowering_.lower(strategy);
 }
+
+bool OpenChoices::orders_by_times() const {
+  return (pipeline::generator(r_.resolved.strategy.schedule).options & pipeline::takes::k_durations) != 0;
+}
+
+double OpenChoices::memory_floor() { return orders_by_times() ? 0.0 : lowering_.memory_floor(r_.resolved.strategy); }
 
 // Of how many subgroups of parameters one is best updated on the device; 0: none.
 std::int64_t OpenChoices::best_interval() {

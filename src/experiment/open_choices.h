@@ -38,8 +38,11 @@ class OpenChoices {
   void decide_by_price();
   // The plan, when prices have decided. The Program is the lowering's own, until it lowers another.
   const program::Program& lower();
+  // plan::Lowering::memory_floor() of that plan; 0 where the order of its passes depends on times.
+  double memory_floor();
 
  private:
+  bool orders_by_times() const;
   core::Picoseconds layer_time(std::size_t layer_class);
   void balance();
   std::int64_t best_interval();

@@ -74,7 +74,11 @@ class Trials::Implementation {
     return std::max(family_->pricing.analytic.makespan(plan).time, family_->links.time(plan));
   }
 
-  double least_memory() { return predict::peak_memory(program()) + limits_.library_bytes + limits_.reserved_bytes; }
+  double memory_floor() {
+    return outside() + OpenChoices(r_, family_->lowered.lowering, family_->pricing).memory_floor();
+  }
+
+  double least_memory() { return outside() + predict::peak_memory(program()); }
 
   predict::MemoryReport memory() { return predict::memory_report(program(), limits_); }
 
@@ -112,6 +116,8 @@ class Trials::Implementation {
     }
   };
 
+  double outside() const { return limits_.library_bytes + limits_.reserved_bytes; }
+
   // The one that was asked for last is asked first.
   Family& family_of(const Case& asked) {
     for (auto each = families_.rbegin(); each != families_.rend(); ++each) {
@@ -141,6 +147,7 @@ const ir::Model& Trials::model() const { return implementation_->family_->lowere
 std::int64_t Trials::global_batch() const { return implementation_->r_.resolved.global_batch; }
 std::vector<LayerFloor> Trials::layer_floors() { return implementation_->layer_floors(); }
 core::Picoseconds Trials::time() { return implementation_->time(); }
+double Trials::memory_floor() { return implementation_->memory_floor(); }
 double Trials::least_memory() { return implementation_->least_memory(); }
 predict::MemoryReport Trials::memory() { return implementation_->memory(); }
 double Trials::capacity() const { return implementation_->limits_.capacity_bytes; }

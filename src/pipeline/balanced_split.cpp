@@ -1,6 +1,7 @@
 #include "cairn/pipeline/balanced_split.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -56,25 +57,37 @@ class Splitter {
     return std::max(begin, static_cast<std::int32_t>(it - prefix_.begin()) - 1);
   }
 
-  bool fits(std::int64_t limit) const {
+  // Parts that are filled in turn, each as far as the limit allows.
+  struct Filling {
+    bool fits = false;
+    std::int64_t largest = 0;  // cost of a part
+    std::int64_t next = 0;     // the least limit under which a part would hold more
+  };
+  Filling filled(std::int64_t limit) const {
+    Filling filling{.next = std::numeric_limits<std::int64_t>::max()};
     std::int32_t begin = 0;
     for (std::int32_t part = 0; part < parts_; ++part) {
       const std::int32_t end = reach(begin, part, limit);
-      if (end < begin + least(part)) return false;
+      const auto cost = [&](std::int32_t to) { return prefix_[to] - prefix_[begin] + extra(part); };
+      if (end < items_ && cost(end + 1) > limit) filling.next = std::min(filling.next, cost(end + 1));
+      if (end < begin + least(part)) return filling;
+      filling.largest = std::max(filling.largest, cost(end));
       begin = end;
     }
-    return begin == items_;
+    filling.fits = begin == items_;
+    return filling;
   }
 
+  // Each step jumps to a limit that some parts attain, so that few are needed.
   std::int64_t bottleneck() const {
     std::int64_t high = prefix_.back() + extras_.first + extras_.last;
     std::int64_t low = std::max({largest_, high / parts_, extras_.first, extras_.last});
     while (low < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (fits(middle))
-        high = middle;
+      const Filling filling = filled(low + (high - low) / 2);
+      if (filling.fits)
+        high = std::max(low, filling.largest);
       else
-        low = middle + 1;
+        low = std::min(high, filling.next);
     }
     return high;
   }

@@ -18,6 +18,9 @@
 
 namespace cairn::plan {
 
+// Sums of the same bytes in another order differ by less.
+constexpr double k_rounding = 1e-12;
+
 // Lowering reuses parts of earlier plans. The partition numbers the kinds of stages, keys number the settings that
 // their parts depend on; a part is looked up by these numbers and made only if there is none yet.
 class Lowering::Implementation {
@@ -39,31 +42,26 @@ class Lowering::Implementation {
                  .reduction = shard_reduction_kernels(treatment_, behaviour_)} {}
 
   const Program& lower(const Strategy& strategy) {
-    Pipeline& pipeline = pipeline_of(strategy);
-    const ScheduleEntry& entry = *pipeline.schedule;
-    check_side_rows(strategy, entry);
-    const UnitSettings settings = unit_settings(
-        strategy, treatment_, behaviour_, pipeline.copies, [&entry] { return entry.kept(); },
-        sharding(strategy, entry.exchanges), ends_.host_update(), kernels_);
-    if (entry.updates && settings.apply() && settings.parameters_move() && !strategy.reshard_after_forward)
-      throw wrong("zero.reshard_after_forward", "parameters that stay gathered while updates change them",
-                  "leave it true, or use a schedule that updates once");
-    if (settings.apply() && recomputes_in_groups(strategy))
-      throw wrong("recompute", "layers that move their parameters or activations cannot recompute in groups",
-                  "use method: block, or groups of 1");
-    const StagePartition& partition = partition_of(pipeline);
-    const Moves& moves = moves_of(settings);
-    const Plan plan{
-        .schedule = entry,
-        .layers = layers_of(pipeline, strategy.offload.activations == Home::device),
-        .messages = messages_of(pipeline, strategy),
-        .moves = moves,
-        .end = end_keys_.of({.settings = moves.settings,
-                             .ranks = {.tensor = pipeline.tensor, .pipeline = pipeline.sharing_parameters}})};
+    const Plan plan = plan_of(strategy);
+    const StagePartition& partition = *pipeline_.partition;
     for (const std::int32_t kind : partition.kinds) prefetch(kind, plan);
     program_.kinds.resize(partition.kinds.size());
     for (std::size_t i = 0; i < partition.kinds.size(); ++i) fill(program_.kinds[i], partition.kinds[i], plan);
     return program_;
+  }
+
+  double memory_floor(const Strategy& strategy) {
+    const Plan plan = plan_of(strategy);
+    const UnitSettings& settings = settings_keys_.key(plan.moves.settings);
+    const Kept& kept = kept_of(plan, strategy.offload.activations == Home::device && !plan.schedule.copies);
+    std::vector<double> resident;
+    for (std::size_t i = 0; i < kept.parameters.size(); ++i)
+      resident.push_back(
+          resident_at_least(partitioner_.kind(pipeline_.partition->kinds[i]), kept.parameters[i], settings));
+    double most = 0.0;
+    for (std::size_t stage = 0; stage < kept.activations.size(); ++stage)
+      most = std::max(most, resident[pipeline_.partition->kind_of_stage[stage]] + kept.activations[stage]);
+    return most * (1.0 - k_rounding);
   }
 
   void use_schedule(const Structure& structure, std::shared_ptr<const pipeline::Schedule> schedule) {
@@ -80,6 +78,14 @@ class Lowering::Implementation {
   const FrameworkBehaviour behaviour_;
 
  private:
+  // What stages keep between passes whatever is exchanged.
+  struct Kept {
+    std::int32_t layers = 0;                       // number of the BodyKey
+    std::int32_t messages = 0;                     // of the MessageKey
+    std::vector<StageParameters> parameters = {};  // by kind of stage, without their tensors
+    std::vector<double> activations = {};          // by stage, at most [bytes]
+  };
+
   // What follows from the structure of a strategy alone.
   struct Pipeline {
     const ScheduleEntry* schedule = nullptr;
@@ -92,6 +98,7 @@ class Lowering::Implementation {
     // made last, the latest first.
     std::array<std::int32_t, 2> layers = {};
     std::array<std::pair<MessageSettings, std::int32_t>, 2> messages = {};
+    std::array<Kept, 2> kept = {};  // likewise, once they are asked for
   };
 
   // Of plans in a row many have the same: a search tries all that is exchanged before it looks at another pipeline.
@@ -215,6 +222,30 @@ class Lowering::Implementation {
     return {.dense = mesh(structure), .experts = layers_.has_experts() ? expert_mesh(structure) : Mesh{}};
   }
 
+  // All that lower() looks up by, once the strategy is found to contradict nothing.
+  Plan plan_of(const Strategy& strategy) {
+    Pipeline& pipeline = pipeline_of(strategy);
+    const ScheduleEntry& entry = *pipeline.schedule;
+    check_side_rows(strategy, entry);
+    const UnitSettings settings = unit_settings(
+        strategy, treatment_, behaviour_, pipeline.copies, [&entry] { return entry.kept(); },
+        sharding(strategy, entry.exchanges), ends_.host_update(), kernels_);
+    if (entry.updates && settings.apply() && settings.parameters_move() && !strategy.reshard_after_forward)
+      throw wrong("zero.reshard_after_forward", "parameters that stay gathered while updates change them",
+                  "leave it true, or use a schedule that updates once");
+    if (settings.apply() && recomputes_in_groups(strategy))
+      throw wrong("recompute", "layers that move their parameters or activations cannot recompute in groups",
+                  "use method: block, or groups of 1");
+    partition_of(pipeline);
+    const Moves& moves = moves_of(settings);
+    return {.schedule = entry,
+            .layers = layers_of(pipeline, strategy.offload.activations == Home::device),
+            .messages = messages_of(pipeline, strategy),
+            .moves = moves,
+            .end = end_keys_.of({.settings = moves.settings,
+                                 .ranks = {.tensor = pipeline.tensor, .pipeline = pipeline.sharing_parameters}})};
+  }
+
   // What fill() looks up lies anywhere; all of it is fetched at once.
   void prefetch(std::int32_t number, const Plan& plan) const {
     const Moves& moves = plan.moves;
@@ -307,6 +338,48 @@ class Lowering::Implementation {
     }
   }
 
+  // Plans in a row, which differ in what they exchange, keep the same.
+  const Kept& kept_of(const Plan& plan, bool activations_stay) {
+    for (const Kept& known : pipeline_.kept)
+      if (known.layers == plan.layers && known.messages == plan.messages) return known;
+    const StagePartition& partition = *pipeline_.partition;
+    Kept made{.layers = plan.layers, .messages = plan.messages};
+    std::vector<std::vector<MemoryProfile>> passes;
+    for (const std::int32_t number : partition.kinds) {
+      const StageKind& kind = partitioner_.kind(number);
+      made.parameters.push_back(parameters_of(bodies_of(kind, plan)));
+      passes.push_back(left_by_passes(kind, activations_stay, plan));
+    }
+    for (std::size_t stage = 0; stage < partition.kind_of_stage.size(); ++stage)
+      made.activations.push_back(
+          profile_of_row(*partition.pass_order, stage, passes[partition.kind_of_stage[stage]].data()).peak);
+    pipeline_.kept.back() = std::move(made);
+    std::swap(pipeline_.kept.front(), pipeline_.kept.back());
+    return pipeline_.kept.front();
+  }
+
+  // What the passes of a stage leave behind, by slot, and {}.
+  std::vector<MemoryProfile> left_by_passes(const StageKind& kind, bool activations_stay, const Plan& plan) {
+    const PassLayout& layout = program_.layout();
+    std::vector<MemoryProfile> profiles(static_cast<std::size_t>(layout.size()) + 1);
+    std::int32_t last = 0;
+    double bytes = 0.0;  // of the virtual stage `last`
+    for (std::int32_t chunk = 0; activations_stay && chunk < layout.chunks(); ++chunk) {
+      const std::int32_t at = kind.virtual_stages[static_cast<std::size_t>(chunk)];
+      if (at != last)
+        bytes = assembly_.kept(partitioner_.virtual_stage(at), body(at, plan), message_keys_.key(plan.messages));
+      last = at;
+      const auto set = [&](PassKind what, const MemoryProfile& profile) {
+        for (const bool special : {false, true})
+          profiles[static_cast<std::size_t>(layout.slot({.kind = what, .chunk = chunk, .special = special}))] = profile;
+      };
+      set(PassKind::forward, {.delta = bytes, .peak = bytes});
+      set(PassKind::backward, {.delta = -bytes});
+      if (layout.splits()) set(PassKind::input_gradient, {.delta = -bytes});
+    }
+    return profiles;
+  }
+
   // `moved`: the number of a PassMoves.
   const PassPair& passes(std::int32_t moved, std::int32_t stage, bool forward, bool backward, const Plan& plan) {
     PassPair& pair = pairs_.of(plan.passes(moved, stage));
@@ -361,15 +434,21 @@ class Lowering::Implementation {
     return *slot;
   }
 
+  // In the order in which a micro-batch passes them.
+  std::vector<const StageBody*> bodies_of(const StageKind& kind, const Plan& plan) {
+    std::vector<const StageBody*> bodies;
+    for (const std::int32_t chunk : kind.order)
+      bodies.push_back(&body(kind.virtual_stages[static_cast<std::size_t>(chunk)], plan));
+    return bodies;
+  }
+
   const StageEnd& end(std::int32_t number, const Plan& plan) {
     const StageEnd*& slot = stage_ends_.of(plan.end_of(number));
     if (slot != nullptr) return *slot;
     const StageKind& kind = partitioner_.kind(number);
-    std::vector<const StageBody*> bodies;
-    for (const std::int32_t chunk : kind.order)
-      bodies.push_back(&body(kind.virtual_stages[static_cast<std::size_t>(chunk)], plan));
-    return *(slot = &all_ends_.emplace_back(stage_end(kind, bodies, settings_keys_.key(plan.moves.settings),
-                                                      end_keys_.key(plan.end).ranks, ends_)));
+    return *(slot =
+                 &all_ends_.emplace_back(stage_end(kind, bodies_of(kind, plan), settings_keys_.key(plan.moves.settings),
+                                                   end_keys_.key(plan.end).ranks, ends_)));
   }
 
   StrategyCheck check_;
@@ -407,6 +486,7 @@ Lowering::Lowering(const ir::Model& model, std::int64_t sequence, ParameterTreat
 Lowering::~Lowering() = default;
 
 const Program& Lowering::lower(const Strategy& strategy) { return implementation_->lower(strategy); }
+double Lowering::memory_floor(const Strategy& strategy) { return implementation_->memory_floor(strategy); }
 void Lowering::use_schedule(const Structure& structure, std::shared_ptr<const pipeline::Schedule> schedule) {
   implementation_->use_schedule(structure, std::move(schedule));
 }

@@ -21,6 +21,7 @@ using program::HostWork;
 using program::Interference;
 using program::Lane;
 using program::MemoryEvent;
+using program::MemoryProfile;
 using program::Mesh;
 using program::OnProcessor;
 using program::ParameterGroup;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -226,15 +227,26 @@ Box* Explorer::twin_of(std::uint64_t first) {
 void Explorer::compute(const Box& box) {
   StrategyChoice choice = choice_of(box.first);
   trials_.make_structure(choice);
+  bool may_fit = false;
   for (std::uint64_t leaf = 0; leaf < leaves_; ++leaf) {
     Cell cell{.first = box.first + leaf};
-    if (!make_leaf(cell.first, choice, &cell) || !legal([&] { compute_plan(cell); }, cell.first, &cell) ||
+    if (!make_leaf(cell.first, choice, &cell) || !legal([&] { compute_plan(cell, may_fit); }, cell.first, &cell) ||
         cell.kind == CellKind::unfit)
       add(cell);
   }
 }
 
-void Explorer::compute_plan(Cell& cell) {
+// Plans of one pipeline hold much the same: once one may fit by its floor, those after it are not asked for theirs.
+void Explorer::compute_plan(Cell& cell, bool& may_fit) {
+  if (!may_fit) {
+    const double floor = trials_.memory_floor();
+    may_fit = floor <= trials_.capacity();
+    if (!may_fit) {
+      cell.kind = CellKind::unfit;
+      findings_.too_large.push_back({.point = cell.first, .memory_floor = floor});
+      return;
+    }
+  }
   const double memory = trials_.least_memory();
   if (memory > trials_.capacity()) {
     cell.kind = CellKind::unfit;
@@ -290,17 +302,42 @@ Refusal& Explorer::refuse(CellKind kind, const std::string& reason, std::uint64_
   return refusal;
 }
 
-void Explorer::refuse_memory(std::uint64_t point, double memory, Refusals& refusals) const {
-  const double lacking = memory - trials_.capacity();
+namespace {
+
+Refusal& memory_refusal(Refusals& refusals) {
   const auto [slot, fresh] = refusals.try_emplace({CellKind::unfit, "memory"});
   Refusal& refusal = slot->second;
+  if (fresh) {
+    refusal.kind = CellKind::unfit;
+    refusal.reason = "memory";
+    refusal.lacking_bytes = std::numeric_limits<double>::infinity();
+  }
+  return refusal;
+}
+
+}  // namespace
+
+void Explorer::refuse_memory(std::uint64_t point, double memory, Refusals& refusals) const {
+  Refusal& refusal = memory_refusal(refusals);
   ++refusal.count;
-  if (!fresh && lacking >= refusal.lacking_bytes) return;
-  refusal.kind = CellKind::unfit;
-  refusal.reason = "memory";
+  const double lacking = memory - trials_.capacity();
+  if (lacking >= refusal.lacking_bytes) return;
   refusal.lacking_bytes = lacking;
   refusal.nearest = fmt::format("{} more than there are", core::format(core::Bytes::from_base(lacking)));
   refusal.settings = settings_of(point);
+}
+
+void Explorer::refuse_too_large(const TooLarge& plan, Refusals& refusals) {
+  Refusal& refusal = memory_refusal(refusals);
+  double memory = plan.memory_floor;
+  const auto compute = [&] {
+    trials_.make(choice_of(plan.point));
+    memory = trials_.least_memory();
+  };
+  if (memory - trials_.capacity() >= refusal.lacking_bytes || !legal(compute, plan.point, nullptr))
+    ++refusal.count;
+  else
+    refuse_memory(plan.point, memory, refusals);
 }
 
 // Neighbours that are alike become one cell at once.

@@ -46,14 +46,21 @@ struct Computed {
   double least_memory = 0.0;  // Trials::least_memory()
 };
 
+// A plan that does not fit by Trials::memory_floor() alone.
+struct TooLarge {
+  std::uint64_t point = 0;
+  double memory_floor = 0.0;
+};
+
 // Points that are no plans, by reason.
 using Refusals = std::map<std::pair<CellKind, std::string>, Refusal>;
 void merge(const Refusals& from, Refusals& into);
 
 struct Findings {
-  std::vector<Box> boxes = {};          // what a box was divided into, or itself with a bound
-  std::vector<Cell> cells = {};         // of points that are done with
-  std::vector<Computed> computed = {};  // ascending; their points are in no cell
+  std::vector<Box> boxes = {};           // what a box was divided into, or itself with a bound
+  std::vector<Cell> cells = {};          // of points that are done with
+  std::vector<Computed> computed = {};   // ascending; their points are in no cell
+  std::vector<TooLarge> too_large = {};  // ascending; their points are in cells, but they are not refused yet
   Refusals refusals = {};
 };
 
@@ -75,6 +82,8 @@ class Explorer {
   std::uint64_t layers_of(std::uint64_t point) const;
   // Counts a plan that needs so much.
   void refuse_memory(std::uint64_t point, double memory, Refusals& refusals) const;
+  // The same of a plan whose memory was not computed; it is where the plan may lack less than all of `refusals`.
+  void refuse_too_large(const TooLarge& plan, Refusals& refusals);
   experiment::Trials& trials() { return trials_; }
 
  private:
@@ -91,7 +100,7 @@ class Explorer {
   void divide(const Box& box);
   void frame(experiment::StrategyChoice& choice, std::uint64_t first);
   void compute(const Box& box);
-  void compute_plan(Cell& cell);
+  void compute_plan(Cell& cell, bool& may_fit);
   core::Picoseconds least_work();
   Box* twin_of(std::uint64_t first);
 

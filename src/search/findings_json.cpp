@@ -49,6 +49,9 @@ std::vector<Computed> plans_of(const json& from) {
   return plans;
 }
 
+json of_too_large(const TooLarge& plan) { return json::array({plan.point, plan.memory_floor}); }
+TooLarge too_large_of(const json& from) { return {.point = from.at(0), .memory_floor = from.at(1)}; }
+
 json of_refusal(const Refusal& refusal) {
   return json::array({static_cast<int>(refusal.kind), refusal.reason, refusal.count, refusal.nearest, refusal.settings,
                       refusal.lacking_bytes});
@@ -82,6 +85,7 @@ void check_within(const Findings& findings, const Box& box) {
   }
   for (const Cell& each : findings.cells) within(each.first, each.count);
   for (const Computed& each : findings.computed) within(each.point, 1);
+  for (const TooLarge& each : findings.too_large) within(each.point, 1);
 }
 
 }  // namespace
@@ -107,6 +111,7 @@ json line_of(const Box& box, const Findings& findings) {
           {"boxes", list(findings.boxes, json_of)},
           {"cells", list(findings.cells, of_cell)},
           {"computed", of_plans(findings.computed)},
+          {"too_large", list(findings.too_large, of_too_large)},
           {"refusals", list(findings.refusals, [](const auto& each) { return of_refusal(each.second); })}};
 }
 
@@ -115,6 +120,7 @@ Findings findings_of(const json& line, const Box& box) {
   for (const json& each : line.at("boxes")) findings.boxes.push_back(box_of(each));
   for (const json& each : line.at("cells")) findings.cells.push_back(cell_of(each));
   findings.computed = plans_of(line.at("computed"));
+  for (const json& each : line.at("too_large")) findings.too_large.push_back(too_large_of(each));
   for (const json& each : line.at("refusals")) {
     Refusal refusal = refusal_of(each);
     findings.refusals.emplace(std::pair(refusal.kind, refusal.reason), std::move(refusal));

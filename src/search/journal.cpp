@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* k_journal = "cairn search 2";  // and the version of its form
+constexpr const char* k_journal = "cairn search 3";  // and the version of its form
 constexpr std::string_view k_any_version = "cairn search ";
 
 core::ConfigurationError wrong(const std::string& file, std::size_t line, std::string message, std::string hint) {

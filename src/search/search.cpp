@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/workers.h"
 #include "cairn/experiment/job.h"
 #include "cairn/hardware/running_costs.h"
 #include "crew.h"
@@ -108,6 +109,8 @@ class Searching {
     }
     for (; next != findings.cells.end(); ++next) append(*next, cells);
     answer_.evaluated += findings.computed.size();
+    too_large_.insert(too_large_.end(), findings.too_large.begin(), findings.too_large.end());
+    if (too_large_.size() >= k_most_known) refuse_too_large();
     if (box.state == Box::State::pipeline) answer_.collapsed += box.twins.size() * box.count;
     add_with_twins(cells, box);
   }
@@ -165,6 +168,16 @@ class Searching {
     if (best_.size() > request_.top) best_.pop_back();
   }
 
+  // Counts the plans that are too large by their floors. The memory of those that may lack less than any known is
+  // computed, so that the one that lacks the least is told.
+  void refuse_too_large() {
+    std::sort(too_large_.begin(), too_large_.end(), [](const TooLarge& a, const TooLarge& b) {
+      return std::tie(a.memory_floor, a.point) < std::tie(b.memory_floor, b.point);
+    });
+    for (const TooLarge& each : too_large_) first().refuse_too_large(each, refusals_);
+    too_large_.clear();
+  }
+
   // What the fullest device holds under the plan of a point, which is the one made last then; empty: more than it has.
   // Playing an allocator takes longer than all else, and is done once.
   std::optional<double> peak_of(std::uint64_t point) {
@@ -193,6 +206,7 @@ class Searching {
 
   void finish() {
     answer_.complete = !stopped_;
+    refuse_too_large();
     for (const Found& found : best_) answer_.top.push_back(plan(found));
     for (const Computed& each : front())
       answer_.pareto.push_back(
@@ -203,9 +217,9 @@ class Searching {
     for (const Cell& cell : cells_) answer_.counts[static_cast<std::size_t>(cell.kind)] += cell.count;
     answer_.certificate = merged(std::move(cells_));
     answer_.verdict = check(answer_.certificate, answer_.points);
-    if (request_.contention)
-      for (Plan& each : answer_.top)
-        if (!stopped()) each.contended = contended(each.strategy);
+    if (!request_.contention) return;
+    core::work_on_all(answer_.top.size(), request_.threads, request_.stop,
+                      [&](std::size_t i) { answer_.top[i].contended = contended(answer_.top[i].strategy); });
   }
 
   // Of the plans known, which fit: the fastest, and each further one that holds less than all before it. Their peaks are
@@ -250,6 +264,7 @@ class Searching {
   std::vector<Computed> known_;  // evaluated plans that may fit and may be in the front
   std::unordered_map<std::uint64_t, std::optional<double>> peaks_;
   Refusals refusals_;
+  std::vector<TooLarge> too_large_;  // not in `refusals_` yet
   Answer answer_;
   bool stopped_ = false;
 };

@@ -1,4 +1,6 @@
 // Laws every evaluation obeys, on random plans.
+#include <numeric>
+
 #include "cairn/predict/account/breakdown.h"
 #include "cairn/predict/account/memory.h"
 #include "cairn/predict/evaluate/analytic.h"
@@ -70,6 +72,32 @@ TEST_CASE("One lowering, price table and evaluator for many strategies answer as
       for (std::size_t stage = 0; stage < fresh.stages(); ++stage) {
         REQUIRE(fresh.stage(stage).resident == program.stage(stage).resident);
         REQUIRE(fresh.stage(stage).body_layers == program.stage(stage).body_layers);
+      }
+    }
+  }
+}
+
+TEST_CASE("The floor of a plan's memory is no more than it holds, and no less than it holds all the time") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    core::Random random(seed);
+    const ir::Model model = random_model(random);
+    const plan::ParameterTreatment treatment = random_treatment(random);
+    plan::FrameworkBehaviour behaviour = random_behaviour(random);
+    plan::Lowering lowering(model, k_random_plan_sequence, treatment, 0, behaviour);
+    for (std::size_t trial = 0; trial < 60 / test::k_share; ++trial) {
+      const plan::Strategy strategy = random_strategy(random, model);
+      const double floor = lowering.memory_floor(strategy);
+      INFO("seed " << seed << " trial " << trial);
+      const program::Program& program = lowering.lower(strategy);
+      REQUIRE(floor <= predict::peak_memory(program));
+      REQUIRE(lowering.memory_floor(strategy) == floor);
+      for (std::size_t stage = 0; stage < program.stages(); ++stage) {
+        // Buckets of gradients count among these, and offloaded parameters that stay among those.
+        program::CategoryBytes bytes = program.stage(stage).resident;
+        bytes[static_cast<std::size_t>(program::Category::gradients)] = 0.0;
+        if (strategy.offload.parameters != plan::Home::device)
+          bytes[static_cast<std::size_t>(program::Category::parameters)] = 0.0;
+        REQUIRE(floor >= std::accumulate(bytes.begin(), bytes.end(), 0.0) * (1.0 - 1e-9));
       }
     }
   }

@@ -53,13 +53,13 @@ TEST_CASE("A journal of another search, or of none, is refused with what differs
   refused(R"({"journal": 7, "of": {}})"
           "\n",
           "no journal");
-  refused(R"({"journal": "cairn search 1", "of": {"experiment": "mine"}})"
+  refused(R"({"journal": "cairn search 2", "of": {"experiment": "mine"}})"
           "\n",
           "another version");
-  refused(R"({"journal": "cairn search 2", "of": {"experiment": "yours"}})"
+  refused(R"({"journal": "cairn search 3", "of": {"experiment": "yours"}})"
           "\n",
           "experiment");
-  const std::string head = R"({"journal": "cairn search 2", "of": {"experiment": "mine"}})"
+  const std::string head = R"({"journal": "cairn search 3", "of": {"experiment": "mine"}})"
                            "\n";
   refused(head + "{\"box\": 3}\n", "this line");
   refused(head + "nonsense\n", "this line");
@@ -71,12 +71,14 @@ TEST_CASE("What is broken in a journal is told with its line; a cut line counts 
   const std::string whole = search.text;
   const std::size_t second = whole.find('\n') + 1;
   const std::size_t third = whole.find('\n', second) + 1;
-  for (const std::string& line :
-       {std::string(R"({"box": [0, 0]})"),
-        std::string(R"({"box": [0, 0], "boxes": 4, "cells": [], "computed": [], "refusals": []})"),
-        std::string(R"({"box": [0, 0], "boxes": [[9, 0, 1, 0, []]], "cells": [], "computed": [], "refusals": []})"),
-        std::string(
-            R"({"box": [0, 0], "boxes": [], "cells": [[99999999, 1, 0, 0]], "computed": [], "refusals": []})")}) {
+  for (
+      const std::string& line :
+      {std::string(R"({"box": [0, 0]})"),
+       std::string(R"({"box": [0, 0], "boxes": 4, "cells": [], "computed": [], "too_large": [], "refusals": []})"),
+       std::string(
+           R"({"box": [0, 0], "boxes": [[9, 0, 1, 0, []]], "cells": [], "computed": [], "too_large": [], "refusals": []})"),
+       std::string(
+           R"({"box": [0, 0], "boxes": [], "cells": [[99999999, 1, 0, 0]], "computed": [], "too_large": [], "refusals": []})")}) {
     INFO(line);
     search.text = whole.substr(0, second) + line + "\n";
     try {

@@ -4,6 +4,7 @@
 #include "catch.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "cairn/config/loader.h"
 #include "cairn/core/diagnostics.h"
@@ -172,9 +173,40 @@ TEST_CASE("plans take what cairn run says, to the picosecond and the byte") {
     CHECK(trials.time() == run.time);
     CHECK(trials.memory().device_peak == run.memory.device_peak);
     CHECK(trials.least_memory() <= run.memory.device_peak * (1.0 + 1e-12));
+    CHECK(trials.memory_floor() <= trials.least_memory());
     ++compared;
   }
   CHECK(compared == 24);
+}
+
+TEST_CASE("plans that do not fit are counted, and the nearest is the one that lacks the least") {
+  for (const int nodes : {1, 2}) {
+    const Case asked = small_case(k_space, nodes, {"training.global_batch=512"});
+    experiment::Trials trials(asked.loaded.experiment, asked.parts);
+    std::uint64_t unfit = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::uint64_t point = 0; point < asked.space.points(); ++point) {
+      try {
+        trials.make(asked.choice(point));
+        const double lacking = trials.least_memory() - trials.capacity();
+        if (lacking <= 0.0) continue;
+        ++unfit;
+        least = std::min(least, lacking);
+      } catch (const core::ConfigurationError&) {
+      }
+    }
+    REQUIRE(unfit > 0);
+    const search::Answer answer = asked.answer(true);
+    const auto refusal = std::find_if(answer.refusals.begin(), answer.refusals.end(),
+                                      [](const search::Refusal& each) { return each.kind == search::CellKind::unfit; });
+    REQUIRE(refusal != answer.refusals.end());
+    CAPTURE(nodes, unfit, answer.collapsed);
+    CHECK(refusal->lacking_bytes == least);
+    // Points that are the same plan as another are in its cell, and not counted again.
+    CHECK(answer.counts[static_cast<std::size_t>(search::CellKind::unfit)] == unfit);
+    CHECK(refusal->count <= unfit);
+    CHECK(refusal->count + answer.collapsed >= unfit);
+  }
 }
 
 TEST_CASE("no plan is faster than the bound of its box") {

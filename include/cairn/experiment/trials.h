@@ -55,6 +55,8 @@ class Trials {
   std::vector<LayerFloor> layer_floors();
   // The step time by the analytic engine. [ps]
   core::Picoseconds time();
+  // No more than least_memory(), and found without making the plan's passes. [bytes]
+  double memory_floor();
   // What tensors and the process itself take of the fullest device: predict::MemoryReport::device_peak is this or more,
   // by what the allocator wastes. [bytes]
   double least_memory();

@@ -169,4 +169,14 @@ struct Program {
   bool updates_within() const { return row(0).back().operation >= 0; }
 };
 
+// What the row of a device holds where its passes hold `passes`: by slot, and {} behind the last (PassOrder::Stretch).
+inline MemoryProfile profile_of_row(const PassOrder& order, std::size_t device, const MemoryProfile* passes) {
+  MemoryProfile row;
+  for (std::int32_t i = order.row_begin[device]; i < order.row_begin[device + 1]; ++i) {
+    const PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
+    row = then(row, repeated(then(passes[stretch.slot], passes[stretch.then]), stretch.times));
+  }
+  return row;
+}
+
 }  // namespace cairn::program

@@ -80,6 +80,17 @@ const Pass* PassAssembly::forward(const VirtualStage& stage, const StageBody& bo
   return passes_.stored(pass);
 }
 
+double PassAssembly::kept(const VirtualStage& stage, const StageBody& body, const MessageKey& messages) {
+  double bytes = 0.0;
+  const auto add = [&bytes](const Block& block, std::int64_t count) {
+    bytes += static_cast<double>(count) * (block.profile.delta - block.recorded);
+  };
+  add(*messages_.begin(messages, stage.below != Hop::none, true, border(body, messages, true)), 1);
+  for (const Stretch& stretch : body.stretches) add(stretch.layer->forward, stretch.count);
+  if (stage.above != Hop::none) add(*messages_.send(messages, true, stage.above, border(body, messages, false)), 1);
+  return bytes;
+}
+
 const Pass* PassAssembly::backward(const VirtualStage& stage, const StageBody& body, const MessageKey& messages,
                                    const PassMoves& moves, Half half) {
   // A pass that computes only weight gradients neither receives nor sends a message.

@@ -39,6 +39,8 @@ class PassAssembly {
                       const PassMoves& moves);
   const Pass* backward(const VirtualStage& stage, const StageBody& body, const MessageKey& messages,
                        const PassMoves& moves, Half half);
+  // What a forward pass that moves no parameters leaves behind for the backward pass. [bytes]
+  double kept(const VirtualStage& stage, const StageBody& body, const MessageKey& messages);
 
  private:
   Pass& start(const Block* block);

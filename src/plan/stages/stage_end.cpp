@@ -1,6 +1,7 @@
 #include "stage_end.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace cairn::plan {
 
@@ -92,7 +93,27 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
   return options;
 }
 
+StageBytes held_bytes(const StageKind& kind, const StageParameters& parameters, const PerGroup<double>& updated,
+                      const UnitSettings& settings, double kept) {
+  StageBytes bytes = stage_bytes(parameters, updated, settings, kept);
+  bytes.device[static_cast<std::size_t>(Category::parameters)] *= static_cast<double>(kind.versions);
+  return bytes;
+}
+
 }  // namespace
+
+StageParameters parameters_of(std::span<const StageBody* const> bodies) {
+  StageParameters parameters;
+  for (const StageBody* body : bodies) parameters.add_numbers(body->parameters);
+  return parameters;
+}
+
+double resident_at_least(const StageKind& kind, const StageParameters& parameters, UnitSettings settings) {
+  settings.held_buckets = 0.0;
+  const CategoryBytes bytes =
+      held_bytes(kind, parameters, updated_elements(parameters, settings), settings, 0.0).device;
+  return std::accumulate(bytes.begin(), bytes.end(), 0.0);
+}
 
 StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodies, const UnitSettings& settings,
                    const EndRanks& ranks, StepEnds& ends) {
@@ -106,9 +127,8 @@ StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodi
       ends.of(options(kind, bodies, parameters, updated, settings, ranks), settings.offload, kept);
   StageEnd end{.finalize = entry.finalize,
                .update = entry.update,
-               .bytes = stage_bytes(parameters, updated, settings, kept),
+               .bytes = held_bytes(kind, parameters, updated, settings, kept),
                .held = {}};
-  end.bytes.device[static_cast<std::size_t>(Category::parameters)] *= static_cast<double>(kind.versions);
   end.held = held_tensors(end.bytes.device, parameters, *settings.treatment);
   return end;
 }

@@ -30,4 +30,10 @@ struct EndRanks {
 StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodies, const UnitSettings& settings,
                    const EndRanks& ranks, StepEnds& ends);
 
+// Without the list of tensors.
+StageParameters parameters_of(std::span<const StageBody* const> bodies);
+// What a stage of these holds for the whole step, but for buckets of gradients and offloaded parameters that stay.
+// [bytes]
+double resident_at_least(const StageKind& kind, const StageParameters& parameters, UnitSettings settings);
+
 }  // namespace cairn::plan

@@ -92,6 +92,11 @@ bool StageParameters::add(const LayerState& state, std::int64_t count, std::vect
 }
 
 void StageParameters::add(const StageParameters& others) {
+  add_numbers(others);
+  for (const EqualParameters& equal : others.tensors) add_tensors(equal.elements, equal.count);
+}
+
+void StageParameters::add_numbers(const StageParameters& others) {
   for (const ParameterGroup group : k_all_parameter_groups) {
     elements[group] += others.elements[group];
     factored[group] += others.factored[group];
@@ -102,7 +107,6 @@ void StageParameters::add(const StageParameters& others) {
   narrow_elements += others.narrow_elements;
   result_bytes += others.result_bytes;
   narrow_tensors += others.narrow_tensors;
-  for (const EqualParameters& equal : others.tensors) add_tensors(equal.elements, equal.count);
 }
 
 void StageParameters::add_tensors(double each, std::int64_t count) {

@@ -35,6 +35,7 @@ struct StageParameters {
   // gather them and reduce their gradients.
   bool add(const LayerState& state, std::int64_t count, std::vector<std::string>& met);
   void add(const StageParameters& others);
+  void add_numbers(const StageParameters& others);  // all but their tensors
   void add_tensors(double each, std::int64_t count);
 };
 

@@ -181,12 +181,7 @@ double peak_memory(const program::Program& program) {
   double most = 0.0;
   for (std::size_t stage = 0; stage < program.stages(); ++stage) {
     const MemoryProfile* const passes = profiles.data() + program.kind_of_stage[stage] * (slots + 1);
-    MemoryProfile row;
-    for (std::int32_t i = order.row_begin[stage]; i < order.row_begin[stage + 1]; ++i) {
-      const program::PassOrder::Stretch& stretch = order.stretches[static_cast<std::size_t>(i)];
-      row = then(row, repeated(then(passes[stretch.slot], passes[stretch.then]), stretch.times));
-    }
-    most = std::max(most, sum(program.stage(stage).resident) + row.peak);
+    most = std::max(most, sum(program.stage(stage).resident) + program::profile_of_row(order, stage, passes).peak);
   }
   return most;
 }
