@@ -25,7 +25,7 @@ predict::MemoryLimits memory_limits(const Case& asked) {
 
 void OpenChoices::decide_by_price() {
   if (r_.resolved.strategy.stage_layers.empty()) balance();
-  if (r_.resolved.choose_interval) r_.resolved.strategy.offload.device_every = best_interval();
+  if (r_.resolved.choose_interval) r_.resolved.strategy.device_every = best_interval();
 }
 
 const program::Program& OpenChoices::lower() {
@@ -51,7 +51,7 @@ std::int64_t OpenChoices::best_interval() {
   std::int64_t best = 0;
   Picoseconds shortest = 0;
   for (std::int64_t every = 0; every <= k_most; ++every) {
-    tried.offload.device_every = every;
+    tried.device_every = every;
     const Picoseconds time = predict::step_time(lowering_.lower(tried), pricing_.analytic, pricing_.pricer);
     if (every > 0 && time >= shortest) continue;
     shortest = time;

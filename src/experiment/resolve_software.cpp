@@ -115,14 +115,7 @@ void resolve_treatment(Resolving& r) {
                                               .moments = moments(optimizer.kind),
                                               .factored_moment = optimizer.kind == Optimizer::adafactor,
                                               .separate_gradients = framework.accumulation.separate_buffer,
-                                              .gradient_reads = static_cast<int>(framework.optimizer.gradient_reads),
-                                              .gradient_copy = framework.optimizer.gradient_copy,
-                                              .gradient_join = framework.optimizer.gradient_join,
-                                              .gradient_scale = framework.optimizer.gradient_scale,
-                                              .separate_parameter_copy = framework.optimizer.separate_parameter_copy,
-                                              .separate_kernels = framework.optimizer.separate_kernels,
-                                              .whole_gradients = framework.optimizer.whole_gradients,
-                                              .copies_to_buckets = framework.accumulation.copies_to_buckets};
+                                              .step_end = framework.step_end};
   if (recipe.narrow) narrow_weights(r.parts, r.plan.treatment);
 }
 

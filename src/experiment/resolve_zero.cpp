@@ -104,15 +104,16 @@ class ZeroResolver {
 
   void offload(const OffloadChoice& given) {
     const OffloadChoice choice = with_defaults(given);
-    plan::Offload& offload = r_.plan.strategy.offload;
+    plan::Strategy& strategy = r_.plan.strategy;
+    plan::Offload& offload = strategy.offload;
     offload.optimizer = home(choice.optimizer);
     offload.parameters = home(choice.parameters);
     offload.activations = home(choice.activations);
-    if (choice.subgroup) offload.subgroup_elements = *choice.subgroup;
+    if (choice.subgroup) strategy.subgroup_elements = *choice.subgroup;
     offload.gradients_in_place = choice.policy == OffloadPolicy::patrickstar;
     offload.update_in_backward = choice.policy == OffloadPolicy::fuyou;
     offload.resident_units = choice.resident.value_or(0);
-    offload.device_every = choice.every.value_or(0);
+    strategy.device_every = choice.every.value_or(0);
     r_.plan.choose_resident = choice.policy == OffloadPolicy::patrickstar && !choice.resident;
     r_.plan.choose_interval = choice.policy == OffloadPolicy::interleaved && !choice.every;
     if (!offload.any())

@@ -127,8 +127,7 @@ void complete(Zero& zero, const Resolved& resolved) {
     zero.replicate = strategy.data / *zero.shard;
   }
   if (resolved.choose_resident) zero.offload->resident = strategy.offload.resident_units;
-  if (resolved.choose_interval && strategy.offload.device_every > 0)
-    zero.offload->every = strategy.offload.device_every;
+  if (resolved.choose_interval && strategy.device_every > 0) zero.offload->every = strategy.device_every;
 }
 
 void complete(Overlap& overlap, const Case& asked) {

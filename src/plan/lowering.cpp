@@ -176,8 +176,11 @@ class Lowering::Implementation {
   struct EndKey {
     std::int32_t settings = 0;  // number of UnitSettings
     EndRanks ranks;
+    StepEndSettings step_end;
     friend bool operator==(const EndKey&, const EndKey&) = default;
-    std::size_t hash() const { return core::Hash::of(settings, ranks.tensor.size, ranks.pipeline.stride); }
+    std::size_t hash() const {
+      return core::Hash::of(settings, ranks.tensor.size, ranks.pipeline.stride, step_end.device_every);
+    }
   };
 
   // The lowering under way: numbers of keys.
@@ -243,7 +246,8 @@ class Lowering::Implementation {
             .messages = messages_of(pipeline, strategy),
             .moves = moves,
             .end = end_keys_.of({.settings = moves.settings,
-                                 .ranks = {.tensor = pipeline.tensor, .pipeline = pipeline.sharing_parameters}})};
+                                 .ranks = {.tensor = pipeline.tensor, .pipeline = pipeline.sharing_parameters},
+                                 .step_end = strategy})};
   }
 
   // What fill() looks up lies anywhere; all of it is fetched at once.
@@ -446,9 +450,9 @@ class Lowering::Implementation {
     const StageEnd*& slot = stage_ends_.of(plan.end_of(number));
     if (slot != nullptr) return *slot;
     const StageKind& kind = partitioner_.kind(number);
-    return *(slot =
-                 &all_ends_.emplace_back(stage_end(kind, bodies_of(kind, plan), settings_keys_.key(plan.moves.settings),
-                                                   end_keys_.key(plan.end).ranks, ends_)));
+    const EndKey& key = end_keys_.key(plan.end);
+    return *(slot = &all_ends_.emplace_back(stage_end(kind, bodies_of(kind, plan), settings_keys_.key(key.settings),
+                                                      key.ranks, key.step_end, ends_)));
   }
 
   StrategyCheck check_;

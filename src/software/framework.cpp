@@ -32,7 +32,7 @@ void accumulation(config::Fields& fields, FrameworkProfile& profile) {
   fields.choice("format", accumulation.format, k_gradient_formats, {.doc = "of gradients in memory and on the wire"});
   fields.flag("separate_buffer", accumulation.separate_buffer,
               {.doc = "gradients in the parameters' format live beside the buffer they are added to"});
-  fields.flag("copies_to_buckets", accumulation.copies_to_buckets,
+  fields.flag("copies_to_buckets", profile.step_end.copies_to_buckets,
               {.doc = "the step's end reduces copies: joined, divided, in the wire's format, and copied back"});
   fields.flag("whole_reduce", profile.behaviour.reduce_whole_gradients,
               {.doc = "gradients are summed on every rank though it updates a share (ZeRO 1 and 2)"});
@@ -55,6 +55,24 @@ void tensor_parallel(config::Fields& fields, FrameworkProfile& profile) {
 void host(config::Fields& fields, FrameworkProfile& profile) {
   fields.flag("synchronises_passes", profile.behaviour.host_waits_for_computation,
               {.doc = "the host waits for the device before every forward and backward pass"});
+}
+
+void optimizer(config::Fields& fields, FrameworkProfile& profile) {
+  plan::StepEndBehaviour& end = profile.step_end;
+  fields.count("gradient_reads", end.gradient_reads,
+               {.doc = "passes over the gradients before the update", .maximum = 16});
+  fields.flag("gradient_copy", end.gradient_copy, {.doc = "narrow gradients are widened into a buffer"});
+  fields.flag("gradient_join", end.gradient_join,
+              {.doc = "narrow gradients are copied into one tensor before they are widened"});
+  fields.flag("gradient_scale", end.gradient_scale,
+              {.doc = "gradients are multiplied by loss scale and clipping in a pass of their own"});
+  fields.flag("separate_parameter_copy", end.separate_parameter_copy,
+              {.doc = "the new parameters are written by their own pass"});
+  fields.flag(
+      "separate_kernels", end.separate_kernels,
+      {.doc = "each arithmetic operation of the update is a kernel with its reads and writes; else one has all"});
+  fields.flag("whole_gradients", end.whole_gradients,
+              {.doc = "reads and scaling come first, over all gradients of a rank, not those it updates"});
 }
 
 void sharding(config::Fields& fields, FrameworkProfile& profile) {
@@ -204,23 +222,6 @@ void describe(config::Fields& fields, OverlapDefaults& overlap) {
   fields.object("bucket", overlap.bucket, {.doc = "unit of gradient reduction"});
 }
 
-void describe(config::Fields& fields, OptimizerStep& optimizer) {
-  fields.count("gradient_reads", optimizer.gradient_reads,
-               {.doc = "passes over the gradients before the update", .maximum = 16});
-  fields.flag("gradient_copy", optimizer.gradient_copy, {.doc = "narrow gradients are widened into a buffer"});
-  fields.flag("gradient_join", optimizer.gradient_join,
-              {.doc = "narrow gradients are copied into one tensor before they are widened"});
-  fields.flag("gradient_scale", optimizer.gradient_scale,
-              {.doc = "gradients are multiplied by loss scale and clipping in a pass of their own"});
-  fields.flag("separate_parameter_copy", optimizer.separate_parameter_copy,
-              {.doc = "the new parameters are written by their own pass"});
-  fields.flag(
-      "separate_kernels", optimizer.separate_kernels,
-      {.doc = "each arithmetic operation of the update is a kernel with its reads and writes; else one has all"});
-  fields.flag("whole_gradients", optimizer.whole_gradients,
-              {.doc = "reads and scaling come first, over all gradients of a rank, not those it updates"});
-}
-
 void describe(config::Fields& fields, Sharding& sharding) {
   fields.choice("reduce", sharding.reduce, k_reduce_times, {.doc = "when sharded gradients are reduced"});
   fields.count("prefetch", sharding.prefetch, {.doc = "units whose parameters are gathered ahead", .maximum = 2});
@@ -268,7 +269,7 @@ void describe(config::Fields& fields, FrameworkProfile& profile) {
   section(fields, "tensor_parallel", profile, {.doc = "layers shared by tensor-parallel ranks"}, tensor_parallel);
   section(fields, "p2p", profile, {.doc = "between pipeline stages"}, point_to_point);
   section(fields, "host", profile, {.doc = "what makes the host wait for the device"}, host);
-  fields.object("optimizer", profile.optimizer, {.doc = "passes of the optimizer step over memory"});
+  section(fields, "optimizer", profile, {.doc = "passes of the optimizer step over memory"}, optimizer);
   section(fields, "sharding", profile, {.doc = "gradients and parameters kept in shards"}, sharding);
   section(fields, "recompute", profile, {.doc = "what its ways of recomputing keep"}, recompute);
   section(fields, "buffers", profile, {.doc = "what a stage keeps without use"}, buffers);

@@ -238,7 +238,7 @@ TEST_CASE("Copies that the end of a step reduces take their passes, however smal
   const ir::Model model = two_products({.layers = k_layers});
   plan::ParameterTreatment treatment = reduced_in_two_bytes();
   treatment.reduce = numerics::Format::fp32;
-  treatment.copies_to_buckets = true;
+  treatment.step_end.copies_to_buckets = true;
   plan::Lowering lowering(model, 8, treatment);
   plan::Strategy strategy = sharded_as(plan::Sharded::nothing);
   for (const double elements : {0.0, 100.0, 2.0 * k_layers * k_layer_parameters}) {
@@ -255,8 +255,8 @@ TEST_CASE("Copies that the end of a step reduces take their passes, however smal
 TEST_CASE("Passes over all gradients of a rank are over its shard once that is all it has closed_form") {
   const ir::Model model = two_products({.layers = k_layers});
   plan::ParameterTreatment treatment = reduced_in_two_bytes();
-  treatment.gradient_reads = 1;
-  treatment.whole_gradients = true;
+  treatment.step_end.gradient_reads = 1;
+  treatment.step_end.whole_gradients = true;
   plan::FrameworkBehaviour summing;
   summing.reduce_whole_gradients = true;
   plan::Lowering shards(model, 8, treatment), sums(model, 8, treatment, 0, summing);

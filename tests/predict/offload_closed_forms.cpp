@@ -97,7 +97,8 @@ TEST_CASE("the host goes over its memory as often as the framework does closed_f
   };
   plan::ParameterTreatment treatment = mixed_precision();
   CHECK(bytes_per_parameter(treatment) == 28.0);
-  treatment.gradient_copy = treatment.gradient_scale = treatment.separate_parameter_copy = true;
+  treatment.step_end.gradient_copy = treatment.step_end.gradient_scale = treatment.step_end.separate_parameter_copy =
+      true;
   CHECK(bytes_per_parameter(treatment) == 8.0 + 28.0 + 6.0);
 }
 
@@ -106,7 +107,7 @@ TEST_CASE("parameters go back while the next subgroup is updated closed_form") {
   Plan plan;
   plan::Strategy strategy = on_ranks(1, k_layers);
   strategy.offload.optimizer = Home::host;
-  strategy.offload.subgroup_elements = k_layer_parameters;
+  strategy.subgroup_elements = k_layer_parameters;
   const auto time = [&](Picoseconds host, Picoseconds up) {
     StatedPricer pricer;
     pricer.of_processor = [host](const program::OnProcessor&) { return host; };
@@ -122,7 +123,7 @@ TEST_CASE("state on drives: reads and writes follow each other while the host ke
   Plan plan;
   plan::Strategy strategy = on_ranks(1, k_layers);
   strategy.offload.optimizer = Home::storage;
-  strategy.offload.subgroup_elements = k_layer_parameters;
+  strategy.subgroup_elements = k_layer_parameters;
   StatedPricer pricer = lane_prices({.compute = 0, .link = 0, .drives = 40, .host = 40});
   CHECK(step_time(plan.of(strategy), pricer) == 2 * k_layers * 40);
   CHECK(copied_bytes(plan.of(strategy), Lane::from_storage) == 12.0 * k_psi);
@@ -210,7 +211,7 @@ TEST_CASE("sharing the update between host and device: the best interval is the 
   plan::Lowering lowering(model, 8, mixed_precision());
   plan::Strategy strategy = on_ranks(1, k_many);
   strategy.offload.optimizer = Home::host;
-  strategy.offload.subgroup_elements = k_layer_parameters;
+  strategy.subgroup_elements = k_layer_parameters;
   for (const Picoseconds host : {30, 60, 100, 400}) {
     const Picoseconds state = 60;
     const Picoseconds parameters = 10;
@@ -225,7 +226,7 @@ TEST_CASE("sharing the update between host and device: the best interval is the 
     std::int64_t best = 0;
     Picoseconds shortest = 0;
     for (std::int64_t k = 0; k <= 12; ++k) {
-      strategy.offload.device_every = k;
+      strategy.device_every = k;
       const Picoseconds time = step_time(lowering.lower(strategy), pricer);
       REQUIRE(time > 0);
       if (k == 0) CHECK(time == k_many * host + parameters);
@@ -249,12 +250,14 @@ TEST_CASE("a subgroup that the device updates has its norm and its scaling, wher
   for (const bool whole : {false, true}) {
     CAPTURE(whole);
     plan::ParameterTreatment treatment = mixed_precision();
-    treatment.gradient_reads = 1;
-    treatment.gradient_scale = true;
-    treatment.whole_gradients = whole;
+    treatment.step_end.gradient_reads = 1;
+    treatment.step_end.gradient_scale = true;
+    treatment.step_end.whole_gradients = whole;
     plan::Lowering lowering(model, 8, treatment);
     plan::Strategy strategy = on_ranks(1, k_many);
-    strategy.offload = {.optimizer = Home::host, .subgroup_elements = k_layer_parameters, .device_every = k_every};
+    strategy.offload = {.optimizer = Home::host};
+    strategy.subgroup_elements = k_layer_parameters;
+    strategy.device_every = k_every;
     for (const std::string name : {"gradient_norm", "gradient_scale", "update"}) {
       StatedPricer pricer;  // a picosecond for every parameter
       pricer.of_shard = [&name](const ir::Shard& shard) {

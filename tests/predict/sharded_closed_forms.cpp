@@ -280,12 +280,12 @@ TEST_CASE("settings of sharding and offload that contradict each other") {
   refused([](plan::Strategy& s) { s.sharded = Sharded::optimizer, s.offload.parameters = plan::Home::host; });
   refused([](plan::Strategy& s) { s.offload.parameters = plan::Home::host, s.reshard_after_forward = false; });
   refused([](plan::Strategy& s) { s.offload.update_in_backward = true; });
-  refused([](plan::Strategy& s) { s.offload.optimizer = plan::Home::host, s.offload.subgroup_elements = 0.0; });
+  refused([](plan::Strategy& s) { s.offload.optimizer = plan::Home::host, s.subgroup_elements = 0.0; });
   // More subgroups than steps of a program are good for.
   const ir::Model large = two_products({.layers = 2, .hidden = 4096, .ffn = 16384});
   plan::Lowering many(large, 8, mixed_precision());
   plan::Strategy fine = fully_sharded(1, 2);
   fine.offload.optimizer = plan::Home::host;
-  fine.offload.subgroup_elements = 1.0;
+  fine.subgroup_elements = 1.0;
   REQUIRE_THROWS_AS(many.lower(fine), core::ConfigurationError);
 }

@@ -137,9 +137,7 @@ inline auto offload() {
   return fields_of<O>(
       one_of<&O::optimizer>("optimizer", homes), one_of<&O::parameters>("parameters", homes),
       one_of<&O::activations>("activations", homes), one_of<&O::resident_units>("resident_units", {0, 1, 3}),
-      either<&O::gradients_in_place>("gradients_in_place"),
-      one_of<&O::subgroup_elements>("subgroup_elements", {100.0, 1000.0, 1e6}),
-      one_of<&O::device_every>("device_every", {0, 1, 2, 3}), either<&O::update_in_backward>("update_in_backward"));
+      either<&O::gradients_in_place>("gradients_in_place"), either<&O::update_in_backward>("update_in_backward"));
 }
 
 inline std::vector<plan::LayerRange> random_ranges(const std::vector<plan::LayerRange>& old, Draw& draw) {
@@ -225,11 +223,17 @@ inline auto message_settings() {
   return fields_of<M>(either<&M::overlap_sends>("overlap_sends"));
 }
 
+inline auto step_end_settings() {
+  using E = plan::StepEndSettings;
+  return fields_of<E>(one_of<&E::subgroup_elements>("subgroup_elements", {100.0, 1000.0, 1e6}),
+                      one_of<&E::device_every>("device_every", {0, 1, 2, 3}));
+}
+
 inline auto exchanges() {
   using E = plan::Exchanges;
   using plan::Sharded;
   return fields_of<E>(
-      inherited<plan::MessageSettings>(message_settings()),
+      inherited<plan::MessageSettings>(message_settings()), inherited<plan::StepEndSettings>(step_end_settings()),
       one_of<&E::sharded>("sharded", {Sharded::nothing, Sharded::optimizer, Sharded::gradients, Sharded::parameters}),
       one_of<&E::shard>("shard", {0, 1, 2, 4}), one_of<&E::prefetch>("prefetch", {0, 1, 2}),
       either<&E::reshard_after_forward>("reshard_after_forward"),

@@ -112,7 +112,7 @@ TEST_CASE("releases of Megatron-LM", "[software][framework]") {
   CHECK_FALSE(sc21.capabilities.sequence_parallel);
   CHECK(sc21.capabilities.zero == 0);
   CHECK(sc21.releases.empty());
-  CHECK(sc21.optimizer.gradient_reads == 1);  // from the file below
+  CHECK(sc21.step_end.gradient_reads == 1);  // from the file below
 
   const FrameworkProfile korthikanti = load_framework(loader, "megatron@2022");
   CHECK(korthikanti.accumulation.fused);
@@ -172,8 +172,8 @@ TEST_CASE("facts of single frameworks", "[software][framework]") {
   CHECK(scaling.behaviour.recompute_ends);
   CHECK(scaling.behaviour.held_results == 2);
   CHECK(scaling.behaviour.keeps_gathered_inputs);
-  CHECK(scaling.accumulation.copies_to_buckets);
-  CHECK(scaling.optimizer.whole_gradients);
+  CHECK(scaling.step_end.copies_to_buckets);
+  CHECK(scaling.step_end.whole_gradients);
   CHECK_FALSE(load_framework(loader, "megatron").behaviour.keeps_gathered_inputs);
 
   const FrameworkProfile nanotron = load_framework(loader, "nanotron");
@@ -208,10 +208,10 @@ TEST_CASE("facts of single frameworks", "[software][framework]") {
   const FrameworkProfile composer = load_framework(loader, "mosaicml");
   CHECK(composer.behaviour.pads_gradients);
   CHECK(composer.behaviour.divides_gradients);
-  CHECK(composer.optimizer.separate_kernels);
+  CHECK(composer.step_end.separate_kernels);
   for (const char* sums : {"fsdp", "torchtitan", "deepspeed", "megatron", "nanotron", "ideal"}) {
     CHECK_FALSE(load_framework(loader, sums).behaviour.pads_gradients);
-    CHECK_FALSE(load_framework(loader, sums).optimizer.separate_kernels);
+    CHECK_FALSE(load_framework(loader, sums).step_end.separate_kernels);
   }
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("DeepSpeed and what stands on it", "[software][framework]") {
   CHECK(deepspeed.overlap.dp_reduce_zero3 == true);
   CHECK(xtuner.overlap.dp_reduce);
   CHECK_FALSE(xtuner.overlap.dp_gather);
-  CHECK(xtuner.optimizer.gradient_join);
+  CHECK(xtuner.step_end.gradient_join);
   CHECK(xtuner.kernels.norm == models::NormKernel::unfused);
 }
 

@@ -149,7 +149,7 @@ class Checker {
       plan::Strategy strategy = random_strategy(random, model);
       strategy.data = std::int64_t{1} << random.below(8);
       if (strategy.shard != 0 && strategy.data % strategy.shard != 0) strategy.shard = 0;
-      strategy.offload.subgroup_elements = 1e8;  // these models are large
+      strategy.subgroup_elements = 1e8;  // these models are large
       const program::Program* program = nullptr;
       try {
         program = &lowering.lower(strategy);

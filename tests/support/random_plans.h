@@ -49,14 +49,14 @@ inline plan::ParameterTreatment random_treatment(core::Random& random) {
   if (coin(random)) treatment.gradients = numerics::Format::bf16;
   if (coin(random)) treatment.master.reset();
   treatment.moments = static_cast<int>(between(random, 0, 2));
-  treatment.gradient_reads = static_cast<int>(between(random, 0, 2));
-  treatment.gradient_copy = coin(random);
-  treatment.gradient_join = coin(random);
-  treatment.gradient_scale = coin(random);
-  treatment.separate_parameter_copy = coin(random);
-  treatment.separate_kernels = coin(later);
-  treatment.whole_gradients = coin(later);
-  treatment.copies_to_buckets = coin(later);
+  treatment.step_end.gradient_reads = between(random, 0, 2);
+  treatment.step_end.gradient_copy = coin(random);
+  treatment.step_end.gradient_join = coin(random);
+  treatment.step_end.gradient_scale = coin(random);
+  treatment.step_end.separate_parameter_copy = coin(random);
+  treatment.step_end.separate_kernels = coin(later);
+  treatment.step_end.whole_gradients = coin(later);
+  treatment.step_end.copies_to_buckets = coin(later);
   return treatment;
 }
 
@@ -143,8 +143,8 @@ inline void random_units(core::Random& random, plan::Strategy& s) {
   s.offload.optimizer = home();
   if (s.sharded == plan::Sharded::nothing || s.sharded == plan::Sharded::parameters) s.offload.parameters = home();
   if (s.offload.parameters != plan::Home::device) s.reshard_after_forward = true;
-  s.offload.subgroup_elements = coin(random) ? 100.0 : 1e6;
-  s.offload.device_every = between(random, 0, 3);
+  s.subgroup_elements = coin(random) ? 100.0 : 1e6;
+  s.device_every = between(random, 0, 3);
   s.offload.update_in_backward = s.offload.optimizer != plan::Home::device && coin(random);
   s.offload.gradients_in_place = s.offload.optimizer != plan::Home::device && coin(random);
   if (s.pipeline * s.chunks == 1) s.offload.resident_units = between(random, 0, 3);

@@ -26,7 +26,7 @@ struct Resolved {
   plan::FrameworkBehaviour behaviour = {};
   std::int64_t global_batch = 0;  // sequences
   bool choose_resident = false;   // strategy.offload.resident_units is still to be chosen: as many as fit
-  bool choose_interval = false;   // strategy.offload.device_every is still to be chosen: the fastest
+  bool choose_interval = false;   // strategy.device_every is still to be chosen: the fastest
   std::vector<std::string> warnings = {};
 };
 

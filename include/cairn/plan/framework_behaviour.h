@@ -10,6 +10,23 @@ namespace cairn::plan {
 // only where a device has a single chunk.
 enum class HostWaits : std::uint8_t { never, unless_interleaved, always };
 
+// What a framework does at the end of every step: passes over gradients and parameters beside those that follow from
+// number formats. It is part of ParameterTreatment: the operators of updates and of what the step's end reduces are made
+// from it (src/plan/state/parameter_update.h).
+struct StepEndBehaviour {
+  std::int64_t gradient_reads = 1;  // passes over the gradients before the update (norm, finite check)
+  bool gradient_copy = false;   // gradients narrower than the master copy are first widened into a buffer of its format
+  bool gradient_join = false;   // and before that joined into one tensor of their own format
+  bool gradient_scale = false;  // what the update reads is multiplied (loss scale, clipping) by a pass of its own
+  bool separate_parameter_copy = false;  // a pass of its own reads the master copy and writes the parameters
+  bool separate_kernels = false;         // every arithmetic operation of the device's update is a pass of its own
+  // Reads and scaling come first and go over all gradients that the rank holds, not over those alone that it updates.
+  bool whole_gradients = false;
+  // What is reduced is copies of the gradients: joined, divided, in the format on the wire, then copied back.
+  bool copies_to_buckets = false;
+  friend bool operator==(const StepEndBehaviour&, const StepEndBehaviour&) = default;
+};
+
 struct FrameworkBehaviour {
   bool scatter_sends = false;  // a replicated activation is sent as 1/tensor slices and gathered on arrival
   HostWaits host_waits = HostWaits::never;  // a host that waits cannot run ahead

@@ -31,9 +31,9 @@ class Lowering {
   // Bytes that some device holds at least: what stays for the whole step, and what forward passes leave behind for
   // backward passes that are still to come. With allocated_peak of predict/account/memory.h,
   //   memory_floor(strategy) <= max over stages of allocated_peak(lower(strategy))
-  // Gathered parameters, buckets of gradients, and what is alive within a pass alone are not counted, nor activations
-  // that leave the device. No pass is made, which is most of what lower() takes; so what contradicts itself within a
-  // pass alone (the split of a backward block, subgroups of an offloaded update) is not found. Else throws like lower().
+  // Gathered parameters, and what is alive within a pass alone, are not counted, nor activations that leave the device.
+  // No pass is made, which is most of what lower() takes; so what contradicts itself within a pass alone (the split of a
+  // backward block, subgroups of an offloaded update) is not found. Else throws like lower().
   double memory_floor(const Strategy& strategy);
 
   // Hands over a schedule that was already generated from schedule_settings(structure), so that lower() need not.

@@ -10,6 +10,7 @@
 #include "cairn/core/out_of_range.h"
 #include "cairn/numerics/format.h"
 #include "cairn/pipeline/generators.h"
+#include "cairn/plan/framework_behaviour.h"
 #include "cairn/program/mesh.h"
 #include "cairn/sequence/scheme.h"
 
@@ -28,9 +29,6 @@ struct Offload {
   std::int64_t resident_units =
       0;  // layers at the start of a pass whose parameters stay on the device although parameters are offloaded
   bool gradients_in_place = false;  // a gradient overwrites the parameter it belongs to: it takes no memory of its own
-  // The update runs subgroup by subgroup; the device updates one of every `device_every`, the host the others. 0: none.
-  double subgroup_elements = 100e6;
-  std::int64_t device_every = 0;
   bool update_in_backward = false;  // each unit is updated as soon as its gradients have reached the host
 
   bool any() const { return optimizer != Home::device || parameters != Home::device || activations != Home::device; }
@@ -126,8 +124,17 @@ struct MessageSettings {
   friend bool operator==(const MessageSettings&, const MessageSettings&) = default;
 };
 
+// Settings that nothing but the end of a step reads. Its cache key and its options hold all of them, no other key any.
+struct StepEndSettings {
+  // An update off the device runs subgroup by subgroup; the device updates one of every `device_every`, the host the
+  // others. 0: none.
+  double subgroup_elements = 100e6;
+  std::int64_t device_every = 0;
+  friend bool operator==(const StepEndSettings&, const StepEndSettings&) = default;
+};
+
 // Where the state of a stage is kept, and what its copies and neighbouring stages exchange when.
-struct Exchanges : MessageSettings {
+struct Exchanges : MessageSettings, StepEndSettings {
   Sharded sharded = Sharded::nothing;
   std::int64_t shard = 0;     // ranks that shard one copy; the others hold replicas of it (HSDP). 0: all
   std::int64_t prefetch = 1;  // layers whose parameters are gathered ahead of the computing one: 0, 1, 2
@@ -172,16 +179,7 @@ struct ParameterTreatment {
       true;  // sharded parameters are stored in their own format beside the master copy; else they are cast from it
   bool factored_moment = false;     // Adafactor: a further fp32 moment, of a matrix only the means of rows and columns
   bool separate_gradients = false;  // gradients in the parameters' format take memory beside the accumulated ones
-  int gradient_reads = 1;           // passes over the gradients before the update (norm)
-  bool gradient_copy = false;       // narrow gradients are first widened to the master's format, into a buffer
-  bool gradient_join = false;       // and before that joined into one tensor of their own format
-  bool gradient_scale = false;      // what the update reads is multiplied (loss scale, clipping) by a pass of its own
-  bool separate_parameter_copy = false;  // a separate pass reads the master copy and writes the parameters
-  bool separate_kernels = false;         // every arithmetic operation of the device's update is a pass of its own
-  // Reads and scaling come first and go over all gradients that the rank holds, not over those alone that it updates.
-  bool whole_gradients = false;
-  // At the step's end copies of the gradients are reduced (src/plan/state/parameter_update.h).
-  bool copies_to_buckets = false;
+  StepEndBehaviour step_end = {};
   // FP8 and the like: number of copies, in this narrower format, of every weight that matrix products read; the copies
   // are stored beside the parameters and made once per step.
   std::optional<numerics::Format> narrow = {};

@@ -78,21 +78,6 @@ struct Accumulation {
   // as held throughout: all there from the end of one backward pass to its addition, or, in the reducer's buckets,
   // always.
   bool separate_buffer = false;
-  // What the step's end reduces is copies of the gradients: joined, divided, in the format on the wire, then copied
-  // back.
-  bool copies_to_buckets = false;
-};
-
-// Passes of the optimizer step over memory. Reads and writes of Adam itself follow from the recipe and from whether it is
-// one kernel.
-struct OptimizerStep {
-  std::int64_t gradient_reads = 1;  // passes over the gradients before the update (norm, finite check)
-  bool gradient_copy = true;    // gradients narrower than the master copy are first widened into a buffer of its format
-  bool gradient_join = false;   // and before that copied into one tensor in their own format
-  bool gradient_scale = false;  // a pass of its own multiplies what the update reads by the loss scale and for clipping
-  bool separate_parameter_copy = true;  // a pass of its own reads the master copy and writes the new parameters
-  bool separate_kernels = false;        // every arithmetic operation of the update is a pass of its own
-  bool whole_gradients = false;  // reads and scaling come first, over all gradients of a rank, not those it updates
 };
 
 // every_micro_batch: sharded gradients are reduced as soon as each backward pass makes them, and added up as shards;
@@ -129,7 +114,9 @@ struct FrameworkProfile {
   StageRule stages = StageRule::even;
   std::string attention_sharing = "zigzag";  // default of strategy.attention: a scheme of sequence/scheme.h
   bool attention_fp32_gradients = false;     // default of strategy.attention.fp32_gradients
-  OptimizerStep optimizer = {};
+  // Passes over memory beside the update itself, whose reads and writes follow from the recipe and from whether it is
+  // one kernel.
+  plan::StepEndBehaviour step_end{.gradient_copy = true, .separate_parameter_copy = true};
   Sharding sharding = {};
   bool gathers_saved_input = false;  // a layer's saved input is split over tensor-parallel ranks that recompute it
   // Behaviour that changes the Program, from several keys of the file; whole_behaviour() adds what the fit decides.
@@ -150,7 +137,6 @@ struct FrameworkProfile {
 void describe(config::Fields& fields, FusedSoftmax& softmax);
 void describe(config::Fields& fields, Bucket& bucket);
 void describe(config::Fields& fields, OverlapDefaults& overlap);
-void describe(config::Fields& fields, OptimizerStep& optimizer);
 void describe(config::Fields& fields, Sharding& sharding);
 void describe(config::Fields& fields, Capabilities& capabilities);
 void describe(config::Fields& fields, FrameworkProfile& profile);

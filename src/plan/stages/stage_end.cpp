@@ -19,8 +19,8 @@ double exchanged_elements(const StageKind& kind, std::span<const StageBody* cons
 
 // What an update finds gone: buckets, and of whole gradients all but the rank's own.
 double freed_bytes(const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings) {
-  if (settings.held_buckets == 0.0 || settings.keeps_shards()) return 0.0;
-  double bytes = settings.single_stage ? settings.held_buckets : 0.0;
+  if (settings.held_buckets() == 0.0 || settings.keeps_shards()) return 0.0;
+  double bytes = settings.single_stage ? settings.held_buckets() : 0.0;
   for (const ParameterGroup group : k_all_parameter_groups)
     if (!settings.gradients_pass_through(group))
       bytes +=
@@ -45,7 +45,7 @@ std::int64_t held_gradients(const StageParameters& parameters, const PerGroup<do
 
 StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> bodies,
                        const StageParameters& parameters, const PerGroup<double>& updated, const UnitSettings& settings,
-                       const EndRanks& ranks) {
+                       const EndRanks& ranks, const StepEndSettings& own) {
   const Offload& offload = settings.offload;
   const ParameterTreatment& treatment = *settings.treatment;
   const bool tied = kind.apart > 0;
@@ -55,6 +55,8 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
   const double gradient_bytes = numerics::bytes_per_element(treatment.gradients) / share;
   const double partial = parameters.partial_elements.empty() ? 0.0 : parameters.partial_elements.front();
   StepEndOptions options{
+      .settings = own,
+      .behaviour = treatment.step_end,
       .sync = settings.apply() ? settings.sync(true) : gradient_sync(settings),
       .already_reduced = settings.reduces_in_passes() || settings.sharding == Sharding::by_schedule,
       .elements = parameters.elements,
@@ -64,17 +66,18 @@ StepEndOptions options(const StageKind& kind, std::span<const StageBody* const> 
       .tied_bytes = tied ? exchanged_elements(kind, bodies) * gradient_bytes : 0.0,
       .replicated = kind.replicated,
       .bucket_kernels = nullptr,
-      .bucket_elements =
-          treatment.copies_to_buckets ? settings.bucket_bytes / numerics::bytes_per_element(treatment.reduce) : 0.0,
+      .bucket_elements = treatment.step_end.copies_to_buckets
+                             ? settings.bucket_bytes / numerics::bytes_per_element(treatment.reduce)
+                             : 0.0,
       .whole = nullptr,
-      .whole_elements = treatment.whole_gradients ? held_gradients(parameters, updated, settings) : 0,
+      .whole_elements = treatment.step_end.whole_gradients ? held_gradients(parameters, updated, settings) : 0,
       .update = nullptr,
       .updated_elements = static_cast<std::int64_t>(sum(updated)),
       .gather = settings.gathers_updated() && settings.copied() && !settings.overlap_parameter_gather,
       .gather_bytes_per_element = numerics::bytes_per_element(treatment.gather),
       .narrow = nullptr,
       .narrow_elements = static_cast<std::int64_t>(parameters.narrow_elements),
-      .bucket_bytes_held = settings.single_stage ? 0.0 : settings.held_buckets,
+      .bucket_bytes_held = settings.single_stage ? 0.0 : settings.held_buckets(),
       .freed_bytes = freed_bytes(parameters, updated, settings),
       .maxima_bytes = treatment.history > 0 ? parameters.narrow_tensors * k_scaled_per_product *
                                                   numerics::bytes_per_element(numerics::Format::fp32)
@@ -108,15 +111,14 @@ StageParameters parameters_of(std::span<const StageBody* const> bodies) {
   return parameters;
 }
 
-double resident_at_least(const StageKind& kind, const StageParameters& parameters, UnitSettings settings) {
-  settings.held_buckets = 0.0;
+double resident_at_least(const StageKind& kind, const StageParameters& parameters, const UnitSettings& settings) {
   const CategoryBytes bytes =
       held_bytes(kind, parameters, updated_elements(parameters, settings), settings, 0.0).device;
   return std::accumulate(bytes.begin(), bytes.end(), 0.0);
 }
 
 StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodies, const UnitSettings& settings,
-                   const EndRanks& ranks, StepEnds& ends) {
+                   const EndRanks& ranks, const StepEndSettings& own, StepEnds& ends) {
   StageParameters parameters;
   for (const StageBody* body : bodies) parameters.add(body->parameters);
   // Offload::resident_units is allowed with one virtual stage only, which unit_settings() checks.
@@ -124,7 +126,7 @@ StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodi
   const double kept = stay ? UnitPasses::kept_bytes(bodies.front()->stretches, settings) : 0.0;
   const PerGroup<double> updated = updated_elements(parameters, settings);
   const StepEnds::Entry& entry =
-      ends.of(options(kind, bodies, parameters, updated, settings, ranks), settings.offload, kept);
+      ends.of(options(kind, bodies, parameters, updated, settings, ranks, own), settings.offload, kept);
   StageEnd end{.finalize = entry.finalize,
                .update = entry.update,
                .bytes = held_bytes(kind, parameters, updated, settings, kept),

@@ -26,14 +26,14 @@ struct EndRanks {
   friend bool operator==(const EndRanks&, const EndRanks&) = default;
 };
 
-// `bodies`: of the stage's virtual stages, in the order in which a micro-batch passes them.
+// `bodies`: of the stage's virtual stages, in the order in which a micro-batch passes them; `own`: what nothing else
+// reads.
 StageEnd stage_end(const StageKind& kind, std::span<const StageBody* const> bodies, const UnitSettings& settings,
-                   const EndRanks& ranks, StepEnds& ends);
+                   const EndRanks& ranks, const StepEndSettings& own, StepEnds& ends);
 
 // Without the list of tensors.
 StageParameters parameters_of(std::span<const StageBody* const> bodies);
-// What a stage of these holds for the whole step, but for buckets of gradients and offloaded parameters that stay.
-// [bytes]
-double resident_at_least(const StageKind& kind, const StageParameters& parameters, UnitSettings settings);
+// What a stage of these holds for the whole step, but for offloaded parameters that stay all the same. [bytes]
+double resident_at_least(const StageKind& kind, const StageParameters& parameters, const UnitSettings& settings);
 
 }  // namespace cairn::plan

@@ -36,7 +36,8 @@ class UpdateWriter {
  private:
   void subgroups() {
     const auto all = static_cast<double>(options_.end.updated_elements);
-    const double size = options_.offload.subgroup_elements;
+    const double size = options_.end.settings.subgroup_elements;
+    const std::int64_t device_every = options_.end.settings.device_every;
     if (all / size > k_most_subgroups)
       throw core::ConfigurationError("strategy.zero.offload.subgroup",
                                      fmt::format("{:.0f} parameters of one rank in subgroups of {:.0f}", all, size),
@@ -48,7 +49,7 @@ class UpdateWriter {
     Dependency read = drives ? read_state(elements(0)) : entry_of(Stream::storage);
     double unwritten = 0.0;
     for (std::int64_t index = 0; index < count; ++index) {
-      if (options_.offload.device_every > 0 && index % options_.offload.device_every == 0) {
+      if (device_every > 0 && index % device_every == 0) {
         on_device(elements(index));
         continue;
       }

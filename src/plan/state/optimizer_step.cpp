@@ -39,7 +39,7 @@ void reduce_group(StepWriter& writer, const StepEndOptions& options, ParameterGr
   }
   const double elements = options.elements[group];
   const double shard = elements / static_cast<double>(copies.size);
-  const bool copied = reduced && !options.bucket_kernels->before.operators().empty();
+  const bool copied = reduced && options.behaviour.copies_to_buckets;
   if (copied) {
     writer.hold(Category::gradients, bucket_bytes(options, elements));
     append_passes(writer, options.bucket_kernels->before, elements);

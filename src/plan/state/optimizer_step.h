@@ -10,6 +10,8 @@
 namespace cairn::plan {
 
 struct StepEndOptions {
+  StepEndSettings settings = {};
+  StepEndBehaviour behaviour = {};  // the same in all plans of a Lowering
   GradientSync sync;
   bool already_reduced = false;  // the last backward pass has reduced the gradients
   PerGroup<double> elements;     // parameters on this rank
@@ -57,7 +59,7 @@ struct OffloadedUpdate {
   friend bool operator==(const OffloadedUpdate&, const OffloadedUpdate&) = default;
 };
 // The end of a step whose optimizer state is off the device: subgroup after subgroup is updated by the host's cores,
-// one of every Offload::device_every by the device.
+// one of every StepEndSettings::device_every by the device.
 //   state on the drives:  read 1, read 2, [update 1] write 1, read 3, [update 2] write 2, ...   one read ahead
 //   parameters:           every updated subgroup's go back to the device (or to the drives) while the next is updated
 Block offloaded_update(const OffloadedUpdate& options);

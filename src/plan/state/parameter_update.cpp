@@ -38,10 +38,12 @@ class Builder {
     graph_.add_operator(std::move(op));
   }
   void norms(const ParameterTreatment& treatment, ir::TensorId gradient) {
-    for (int read = 0; read < treatment.gradient_reads; ++read) pass("gradient_norm", 2.0, {{gradient, Mode::read}});
+    for (std::int64_t read = 0; read < treatment.step_end.gradient_reads; ++read)
+      pass("gradient_norm", 2.0, {{gradient, Mode::read}});
   }
   void scale(const ParameterTreatment& treatment, ir::TensorId gradient) {
-    if (treatment.gradient_scale) pass("gradient_scale", 1.0, {{gradient, Mode::read}, {gradient, Mode::write}});
+    if (treatment.step_end.gradient_scale)
+      pass("gradient_scale", 1.0, {{gradient, Mode::read}, {gradient, Mode::write}});
   }
   ir::Graph finish() { return std::move(graph_); }
 
@@ -123,10 +125,11 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
   ir::TensorId gradient = builder.tensor("gradient", treatment.gradients);
   const ir::TensorId parameter = builder.tensor("parameter", treatment.parameters);
   const ir::TensorId master = treatment.master ? builder.tensor("master", wide) : parameter;
-  const bool own = !treatment.whole_gradients;
+  const bool own = !treatment.step_end.whole_gradients;
   if (own) builder.norms(treatment, gradient);
-  if (treatment.gradient_copy && numerics::bits_per_element(treatment.gradients) < numerics::bits_per_element(wide)) {
-    if (treatment.gradient_join) {
+  if (treatment.step_end.gradient_copy &&
+      numerics::bits_per_element(treatment.gradients) < numerics::bits_per_element(wide)) {
+    if (treatment.step_end.gradient_join) {
       const ir::TensorId joined = builder.tensor("joined gradient", treatment.gradients, ir::Role::gradient);
       builder.pass("gradient_join", 0.0, {{gradient, Mode::read}, {joined, Mode::write}});
       gradient = joined;
@@ -142,12 +145,12 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
   UpdateTensors of{.gradient = gradient, .master = master};
   if (treatment.moments > 0) of.first = builder.tensor("first moment", treatment.moments_format);
   if (treatment.moments > 1) of.second = builder.tensor("second moment", treatment.moments_format);
-  if (treatment.separate_kernels)
+  if (treatment.step_end.separate_kernels)
     separate_update(builder, of, treatment.moments_format);
   else
     fused_update(builder, of);
   if (treatment.master && treatment.narrow_shards) {
-    if (treatment.separate_parameter_copy)
+    if (treatment.step_end.separate_parameter_copy)
       builder.pass("parameter_copy", 1.0, {{master, Mode::read}, {parameter, Mode::write}});
     else
       builder.pass("parameter_write", 1.0, {{parameter, Mode::write}});
@@ -157,7 +160,7 @@ ir::Graph parameter_update(const ParameterTreatment& treatment) {
 
 ir::Graph whole_gradient_passes(const ParameterTreatment& treatment) {
   Builder builder;
-  if (!treatment.whole_gradients) return builder.finish();
+  if (!treatment.step_end.whole_gradients) return builder.finish();
   const ir::TensorId gradient = builder.tensor("gradient", treatment.gradients);
   builder.scale(treatment, gradient);
   builder.norms(treatment, gradient);
@@ -166,7 +169,7 @@ ir::Graph whole_gradient_passes(const ParameterTreatment& treatment) {
 
 BucketKernels bucket_kernels(const ParameterTreatment& treatment) {
   Builder before, after;
-  if (!treatment.copies_to_buckets) return {.before = before.finish(), .after = after.finish()};
+  if (!treatment.step_end.copies_to_buckets) return {.before = before.finish(), .after = after.finish()};
   const bool casts = treatment.reduce != treatment.gradients;
   const ir::TensorId gradient = before.tensor("gradient", treatment.gradients);
   const ir::TensorId joined = before.tensor("bucket", treatment.gradients, ir::Role::gradient);
@@ -237,15 +240,15 @@ ir::Graph shard_reduction_kernels(const ParameterTreatment& treatment, const Fra
 }
 
 ir::Graph subgroup_update(ParameterTreatment treatment) {
-  treatment.whole_gradients = false;
+  treatment.step_end.whole_gradients = false;
   return parameter_update(treatment);
 }
 
 ir::Graph host_parameter_update(ParameterTreatment treatment) {
-  treatment.gradient_reads = 0;
-  treatment.separate_kernels = false;
-  treatment.whole_gradients = false;
-  if (treatment.gradient_copy && treatment.master) treatment.gradients = *treatment.master;
+  treatment.step_end.gradient_reads = 0;
+  treatment.step_end.separate_kernels = false;
+  treatment.step_end.whole_gradients = false;
+  if (treatment.step_end.gradient_copy && treatment.master) treatment.gradients = *treatment.master;
   return parameter_update(treatment);
 }
 

@@ -27,7 +27,7 @@ ir::Graph subgroup_update(ParameterTreatment treatment);
 // among them, with the parameters that go back written last.
 ir::Graph host_parameter_update(ParameterTreatment treatment);
 
-// What goes over all gradients of a rank before the update of its share (ParameterTreatment::whole_gradients), in the
+// What goes over all gradients of a rank before the update of its share (StepEndBehaviour::whole_gradients), in the
 // same form: the multiplication by the loss scale and the reads of the norm. Empty where the update has them.
 ir::Graph whole_gradient_passes(const ParameterTreatment& treatment);
 

@@ -57,7 +57,7 @@ StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>
   put(Home::device, Category::parameters, kept);
   if (treatment.separate_gradients && settings.sharding < Sharding::gradients)
     put(Home::device, Category::gradients, sum(parameters.elements) * stored);
-  if (settings.single_stage) put(Home::device, Category::gradients, settings.held_buckets);
+  if (settings.single_stage) put(Home::device, Category::gradients, settings.held_buckets());
   put(Home::device, Category::activations, static_cast<double>(settings.held_results) * parameters.result_bytes);
   return bytes;
 }

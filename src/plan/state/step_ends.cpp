@@ -50,7 +50,10 @@ std::size_t StepEnds::Key::hash() const {
   add(hash, options.tensor);
   add(hash, options.tied);
   add(hash, options.tied_bytes);
-  hash.add(options.updated_elements).add(options.gather).add(options.already_reduced).add(offload.device_every);
+  hash.add(options.updated_elements)
+      .add(options.gather)
+      .add(options.already_reduced)
+      .add(options.settings.device_every);
   return hash.value();
 }
 

@@ -17,7 +17,7 @@ std::size_t UnitSettings::hash() const {
   add(hash, shards);
   hash.add(overlap_gradient_reduce).add(overlap_parameter_gather);
   hash.add(static_cast<std::uint8_t>(body_gathered)).add(static_cast<std::uint8_t>(root_gathered));
-  hash.add(static_cast<std::uint8_t>(sharding)).add(prefetch).add(offload.resident_units).add(offload.device_every);
+  hash.add(static_cast<std::uint8_t>(sharding)).add(prefetch).add(offload.resident_units);
   hash.add(static_cast<std::uint8_t>(offload.optimizer))
       .add(static_cast<std::uint8_t>(offload.parameters))
       .add(static_cast<std::uint8_t>(offload.activations));
@@ -69,7 +69,7 @@ void check_units(const Strategy& strategy, Sharding sharding) {
   if (offload.resident_units > 0 && strategy.pipeline * strategy.chunks > 1)
     throw wrong("offload.resident", "parameters that stay on the device are not modelled with pipeline stages",
                 "use pp: 1 without chunks");
-  if (offload.subgroup_elements < 1.0)
+  if (strategy.subgroup_elements < 1.0)
     throw wrong("offload.subgroup", "a subgroup holds at least one parameter", "use 100e6");
 }
 
@@ -115,6 +115,12 @@ std::vector<ir::Shard> UnitSettings::gather_kernels(const PerGroup<double>& elem
   return gather;
 }
 
+double UnitSettings::held_buckets() const {
+  if (!behaviour->holds_buckets || sharding == Sharding::nothing || sharding == Sharding::by_schedule) return 0.0;
+  const bool in_turns = overlap_gradient_reduce && sharding != Sharding::parameters;
+  return bucket_bytes * (in_turns ? 2.0 : 1.0);
+}
+
 double UnitSettings::reduced_copy_bytes() const {
   return reduces_to_shards() && behaviour->pads_gradients ? numerics::bytes_per_element(treatment->reduce) : 0.0;
 }
@@ -149,16 +155,6 @@ GradientSync UnitSettings::sync(bool last) const {
   return sync;
 }
 
-namespace {
-
-double held_buckets(const Strategy& strategy, const FrameworkBehaviour& behaviour, Sharding sharding) {
-  if (!behaviour.holds_buckets || sharding == Sharding::nothing || sharding == Sharding::by_schedule) return 0.0;
-  const bool in_turns = strategy.overlap_gradient_reduce && sharding != Sharding::parameters;
-  return strategy.bucket_bytes * (in_turns ? 2.0 : 1.0);
-}
-
-}  // namespace
-
 UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& treatment,
                            const FrameworkBehaviour& behaviour, const PerGroup<Group>& copies,
                            const std::function<Gathered()>& kept, Sharding sharding, const ir::Graph& host_update,
@@ -171,7 +167,6 @@ UnitSettings unit_settings(const Strategy& strategy, const ParameterTreatment& t
                         .prefetch = strategy.prefetch,
                         .held_results = std::min(behaviour.held_results, strategy.micro_batches),
                         .bucket_bytes = strategy.bucket_bytes,
-                        .held_buckets = held_buckets(strategy, behaviour, sharding),
                         .copies = copies,
                         .shards = copies,
                         .replicas = {},

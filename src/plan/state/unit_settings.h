@@ -65,10 +65,9 @@ struct UnitSettings {
   std::int64_t prefetch = 1;
   std::int64_t held_results = 0;  // the framework's, at most the number of micro-batches
   double bucket_bytes = 0.0;
-  double held_buckets = 0.0;  // bytes of buckets that are allocated whole; see FrameworkBehaviour
-  PerGroup<Group> copies;     // ranks that hold copies of the parameters
-  PerGroup<Group> shards;     // ranks over which gradients are reduced to shards
-  PerGroup<Group> replicas;   // ranks over which those shards are then all-reduced
+  PerGroup<Group> copies;    // ranks that hold copies of the parameters
+  PerGroup<Group> shards;    // ranks over which gradients are reduced to shards
+  PerGroup<Group> replicas;  // ranks over which those shards are then all-reduced
   Offload offload;
   const ParameterTreatment* treatment = nullptr;
   const ir::Graph* host_update = nullptr;
@@ -102,6 +101,8 @@ struct UnitSettings {
   // The kernels that a gather of so many elements takes beside the collective; none where parameters are whole, of one
   // rank only where it copies what it gathers.
   std::vector<ir::Shard> gather_kernels(const PerGroup<double>& elements) const;
+  // Bytes of buckets that are allocated whole (FrameworkBehaviour::holds_buckets).
+  double held_buckets() const;
   // Bytes an element of the copy that is reduced in place of whole gradients; 0: none.
   double reduced_copy_bytes() const;
   GradientSync sync(bool last) const;
