@@ -207,7 +207,7 @@ class Differentiator {
       } else {
         target = contribution(op, id, access.tensor);
         done.push_back(access.tensor);
-        if (op.fills_gradient) fill(target, op.name);
+        if (op.fills_gradient) fill(target, op, access.projection);
       }
       derived.accesses.push_back(
           Access{.tensor = target,
@@ -227,9 +227,18 @@ class Differentiator {
             .tensor = parameter_gradient(access.tensor), .projection = access.projection, .mode = Mode::accumulate});
   }
 
-  void fill(TensorId gradient, const std::string& name) {
-    Operator zeros = elementwise(gradient, name + ".fill");
+  // Zeros over the whole gradient, along the operator's dimensions: what every rank selects from, every rank fills.
+  void fill(TensorId gradient, const Operator& op, const Projection& selected) {
+    Operator zeros = elementwise(gradient, op.name + ".fill");
     zeros.flops_per_point = 0.0;
+    loopnest::Domain domain;
+    for (std::size_t dim = 0; dim < selected.size(); ++dim) {
+      const loopnest::Dim& own = zeros.domain.dims()[dim];
+      const auto& terms = selected[dim].terms;
+      const std::string& name = terms.size() == 1 ? op.domain.dims()[terms.front().dim].name : own.name;
+      domain.add(name, own.extent);
+    }
+    zeros.domain = std::move(domain);
     zeros.accesses.push_back(
         Access{.tensor = gradient, .projection = identity_projection(gradient), .mode = Mode::write});
     graph_.add_operator(std::move(zeros));
