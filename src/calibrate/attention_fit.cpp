@@ -8,23 +8,6 @@ namespace cairn::calibrate {
 namespace {
 
 using cost::AttentionParameters;
-using FreeAttention = FreeParameter<AttentionParameters>;
-
-std::vector<FreeAttention> free_parameters(std::size_t rows) {
-  std::vector<FreeAttention> free{
-      {{"tensor_efficiency", 0.65, 0.2, 1.0, 0.3}, &AttentionParameters::tensor_efficiency},
-      {{"exp_efficiency", 0.8, 0.2, 2.0, 0.3}, &AttentionParameters::exp_efficiency},
-      {{"launch_floor", 15 * k_us, k_us, 60 * k_us, 1.0}, &AttentionParameters::launch_floor_s},
-      {{"row", 40 * k_ns, k_ns, 300 * k_ns, 1.0}, &AttentionParameters::row_s}};
-  if (rows < k_full_rows) return free;
-  free.push_back({{"tail", 0.55, 0.05, 3.0, 1.0}, &AttentionParameters::tail});
-  free.push_back({{"query_traffic", 1.0, 0.01, 10.0, 1.0}, &AttentionParameters::query_traffic});
-  free.push_back({{"kv_traffic", 1.0, 0.01, 10.0, 1.0}, &AttentionParameters::kv_traffic});
-  free.push_back({{"pass", 0.4 * k_ns, 0.01 * k_ns, 5 * k_ns, 1.0}, &AttentionParameters::pass_s});
-  free.push_back({{"droop", 0.15, 0.01, 1.0, 1.0}, &AttentionParameters::droop});
-  return free;
-}
-
 cost::AttentionShape shape_of(const measure::Measurement& row) {
   return {.b = row.extent("b"),
           .s_q = row.extent("s"),
@@ -76,7 +59,9 @@ void fit_attention(const Rows& rows, Result& result) {
   // A form of two units needs two head sizes to tell them apart.
   const AttentionParameters held =
       result.calibration.attention_operator ? result.calibration.attention_operator->parameters : AttentionParameters{};
-  const std::vector<FreeAttention> free = free_parameters(serving.size());
+  std::vector<FreeWhen> conditions{FreeWhen::always};
+  if (serving.size() >= k_full_rows) conditions.push_back(FreeWhen::many_rows);
+  const auto free = free_numbers(cost::k_attention_numbers, conditions);
   const cost::MachineRates rates = result.calibration.rates(*products);
   problem.parameters = parameters_of(free);
   problem.price = [&](std::span<const double> values, std::span<const std::size_t> which, std::span<double> seconds) {

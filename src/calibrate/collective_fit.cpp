@@ -3,7 +3,6 @@
 // with priors of the width seen over accelerators: the few sizes of one protocol leave its line free otherwise.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -52,45 +51,31 @@ Rows of_one_origin(const Rows& rows, Collective collective) {
       ->second;
 }
 
-std::vector<FitParameter> protocol_parameters(double link) {
-  // The square root of the message grows with the square root of what the links carry.
-  const double ramp = k_ns * std::sqrt(450e9 / link);
+using FreeTransfer = std::vector<FreeParameter<DomainFit>>;
+
+std::vector<FitParameter> line_parameters(double link) {
   return {{"low_latency", 10 * k_us, 0.5 * k_us, 200 * k_us, 1.0},
           {"middle_latency / low_latency - 1", 0.2, 0.01, 5.0, 0.28},
           {"simple_latency / middle_latency - 1", 1.6, 0.01, 10.0, 0.16},
           {"simple_bandwidth", 0.75 * link, 0.02 * link, 2.0 * link, 0.12},
           {"low_bandwidth / simple_bandwidth", 0.03, 0.001, 0.5, 0.32},
-          {"middle_bandwidth / simple_bandwidth", 0.5, 0.05, 2.0, 0.2},
-          {"simple_ramp", ramp, 0.01 * ramp, 100 * ramp, 0.4}};
+          {"middle_bandwidth / simple_bandwidth", 0.5, 0.05, 2.0, 0.2}};
 }
+constexpr std::size_t k_line_parameters = 6;
 
-DomainFit three_protocols(DomainFit fit, std::span<const double> v) {
+// Values of line_parameters(), and behind them of what else is free.
+DomainFit three_protocols(DomainFit fit, const FreeTransfer& others, std::span<const double> v) {
   const double a2 = v[0] * (1.0 + v[1]);
   fit.protocols = {{{v[0], v[4] * v[3]}, {a2, v[5] * v[3]}, {a2 * (1.0 + v[2]), v[3]}}};
-  fit.ramp = v[6];
-  return fit;
+  return with_values(fit, others, v.subspan(k_line_parameters));
 }
 
 // As it is written: to four digits.
 void round_lines(DomainFit& fit) {
   for (cost::ProtocolLine& line : fit.protocols) line = {rounded(line.latency_s), rounded(line.bandwidth)};
-  fit.ramp = rounded(fit.ramp);
 }
 
-std::vector<FitParameter> short_parameters(double link) {
-  return {{"latency", 10 * k_us, 0.5 * k_us, 200 * k_us, 1.0},
-          {"ramp", 6 * k_ns, 0.05 * k_ns, 200 * k_ns, 1.0},
-          {"bandwidth", 0.75 * link, 0.02 * link, 2.0 * link, 1.0}};
-}
-
-DomainFit short_form(DomainFit fit, std::span<const double> v) {
-  fit.alpha_s = v[0];
-  fit.gamma = v[1];
-  fit.bandwidth = v[2];
-  return fit;
-}
-
-using Build = DomainFit (*)(DomainFit, std::span<const double>);
+using Build = DomainFit (*)(DomainFit, const FreeTransfer& free, std::span<const double>);
 
 FamilyProblem problem_of(const Sizes& sizes, std::vector<FitParameter> parameters) {
   FamilyProblem problem{.parameters = std::move(parameters),
@@ -102,11 +87,12 @@ FamilyProblem problem_of(const Sizes& sizes, std::vector<FitParameter> parameter
 }
 
 // Prices `sizes` by cost with one measured rank count.
-auto price_with(const Sizes& sizes, const DomainFit& empty, double link, cost::TransferForm form, Build build) {
-  return [&sizes, empty, link, form, build](std::span<const double> values, std::span<const std::size_t> which,
-                                            std::span<double> seconds) {
+auto price_with(const Sizes& sizes, const DomainFit& empty, double link, cost::TransferForm form, Build build,
+                const FreeTransfer& free) {
+  return [&sizes, empty, link, form, build, &free](std::span<const double> values, std::span<const std::size_t> which,
+                                                   std::span<double> seconds) {
     cost::TransferLaws laws{
-        .domain = {.link_bandwidth = link, .fits = {build(empty, values)}, .crossover_exponent = k_crossover},
+        .domain = {.link_bandwidth = link, .fits = {build(empty, free, values)}, .crossover_exponent = k_crossover},
         .form = form};
     const cost::TransferLinks links{.intra = {.bandwidth = link}};
     const cost::GroupBinding group{.size = empty.ranks, .ranks_per_domain = empty.ranks};
@@ -116,16 +102,20 @@ auto price_with(const Sizes& sizes, const DomainFit& empty, double link, cost::T
 }
 
 FamilyResult fit_one(DomainFit fit, const Sizes& sizes, double link, Result& result) {
-  FamilyProblem brief = problem_of(sizes, short_parameters(link));
+  const FreeTransfer short_form = free_numbers(cost::k_short_form_numbers, {FreeWhen::short_form}, link);
+  FamilyProblem brief = problem_of(sizes, parameters_of(short_form));
   brief.groupings.clear();
-  brief.price = price_with(sizes, fit, link, cost::TransferForm::short_form, short_form);
-  fit = short_form(fit, fit_family(brief).values);
+  brief.price = price_with(sizes, fit, link, cost::TransferForm::short_form, with_values<DomainFit>, short_form);
+  fit = with_values(fit, short_form, fit_family(brief).values);
 
-  FamilyProblem full = problem_of(sizes, protocol_parameters(link));
-  full.price = price_with(sizes, fit, link, cost::TransferForm::three_protocols, three_protocols);
+  const FreeTransfer others = free_numbers(cost::k_protocol_form_numbers, {FreeWhen::protocol_form}, link);
+  std::vector<FitParameter> parameters = line_parameters(link);
+  for (const FitParameter& each : parameters_of(others)) parameters.push_back(each);
+  FamilyProblem full = problem_of(sizes, std::move(parameters));
+  full.price = price_with(sizes, fit, link, cost::TransferForm::three_protocols, three_protocols, others);
   FamilyFit found = fit_family(full);
   for (const double bytes : sizes.bytes) widen(found.record.ranges, "bytes", bytes);
-  fit = three_protocols(fit, found.values);
+  fit = three_protocols(fit, others, found.values);
   round_lines(fit);
   fit.fit = found.record;
 
@@ -136,11 +126,11 @@ FamilyResult fit_one(DomainFit fit, const Sizes& sizes, double link, Result& res
                                      {"middle_latency", fit.protocols[1].latency_s},
                                      {"middle_bandwidth", fit.protocols[1].bandwidth},
                                      {"simple_latency", fit.protocols[2].latency_s},
-                                     {"simple_bandwidth", fit.protocols[2].bandwidth},
-                                     {"simple_ramp", fit.ramp}},
+                                     {"simple_bandwidth", fit.protocols[2].bandwidth}},
                       .at_bound = found.at_bound,
                       .record = found.record,
                       .left_out_errors = found.left_out_errors};
+  for (const auto& each : others) family.parameters.emplace_back(each.fit.name, fit.*each.member);
   std::vector<DomainFit>& fits = result.calibration.transfers.domain.fits;
   std::erase_if(fits,
                 [&](const DomainFit& each) { return each.collective == fit.collective && each.ranks == fit.ranks; });

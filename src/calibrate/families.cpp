@@ -1,12 +1,27 @@
 #include "families.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace cairn::calibrate {
+
+double unit_of(cost::RelativeTo relative_to, double link_bandwidth) {
+  // The square root of a message grows with the square root of what the links carry.
+  constexpr double k_usual_link = 450e9;
+  switch (relative_to) {
+    case cost::RelativeTo::nothing:
+      return 1.0;
+    case cost::RelativeTo::link:
+      return link_bandwidth;
+    case cost::RelativeTo::root_of_link:
+      return std::sqrt(k_usual_link / link_bandwidth);
+  }
+  return 1.0;
+}
 
 FamilyResult result_of(std::string kind, std::string type, const std::vector<FitParameter>& parameters, FamilyFit fit) {
   FamilyResult result{.kind = std::move(kind), .type = std::move(type)};

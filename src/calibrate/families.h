@@ -1,17 +1,20 @@
 // One function per family of measurements: fits its rows and puts the parameters into the calibration.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cairn/calibrate/calibrate.h"
+#include "cairn/cost/number.h"
 #include "family_fit.h"
 
 namespace cairn::calibrate {
 
-inline constexpr double k_us = 1e-6, k_ns = 1e-9;
+using cost::FreeWhen, cost::k_ns, cost::k_us;
 
 using Rows = std::vector<const measure::Measurement*>;
 
@@ -21,6 +24,31 @@ struct FreeParameter {
   FitParameter fit = {};
   double Structure::*member = nullptr;
 };
+
+// What start and bounds of a number are multiplied with, over links of this rate [B/s].
+double unit_of(cost::RelativeTo relative_to, double link_bandwidth);
+
+// The numbers of a table that are free under these conditions, in their order. link_bandwidth: of transfers.
+template <class Structure, std::size_t N>
+std::vector<FreeParameter<Structure>> free_numbers(const std::array<cost::Number<Structure>, N>& table,
+                                                   const std::vector<FreeWhen>& conditions,
+                                                   double link_bandwidth = 0.0) {
+  std::vector<FreeParameter<Structure>> free;
+  for (const FreeWhen condition : conditions) {
+    for (const cost::Number<Structure>& number : table) {
+      const cost::FreeRange& range = number.free;
+      if (range.when != condition) continue;
+      const double unit = unit_of(range.relative_to, link_bandwidth);
+      free.push_back({{.name = std::string(number.key),
+                       .start = range.start * unit,
+                       .low = range.low * unit,
+                       .high = range.high * unit,
+                       .prior = range.prior},
+                      number.member});
+    }
+  }
+  return free;
+}
 
 template <class Structure>
 std::vector<FitParameter> parameters_of(const std::vector<FreeParameter<Structure>>& free) {

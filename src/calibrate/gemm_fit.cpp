@@ -1,4 +1,4 @@
-// The free parameters of a product, their physical defaults and bounds; weak priors after the published fits.
+// Matrix products. Starts are physical defaults; the weak priors are after the published fits (cost::k_gemm_numbers).
 #include <algorithm>
 #include <map>
 
@@ -11,7 +11,6 @@ namespace cairn::calibrate {
 namespace {
 
 using cost::GemmParameters;
-using FreeGemm = FreeParameter<GemmParameters>;
 
 constexpr double k_half = 0.5;
 
@@ -28,28 +27,18 @@ GemmParameters held_parameters(const cost::Calibration& base, const std::string&
   return held;
 }
 
-std::vector<FreeGemm> free_parameters(const std::string& type, const GemmParameters& held, std::size_t rows,
-                                      measure::Method method) {
+// Which numbers of cost::k_gemm_numbers the rows determine.
+std::vector<FreeWhen> conditions_of(const std::string& type, const GemmParameters& held, std::size_t rows,
+                                    measure::Method method) {
   const bool serving = method == measure::Method::serving_operator;
-  std::vector<FreeGemm> free{
-      {{"tensor_efficiency", 0.8, 0.3, 1.0, 0.3}, &GemmParameters::tensor_efficiency},
-      {{"memory_efficiency", 0.85, 0.3, serving ? 1.1 : 1.0, 0.3}, &GemmParameters::memory_efficiency},
-      {{serving ? "launch_floor" : "gap", 3 * k_us, 0.3 * k_us, 40 * k_us, 1.0},
-       serving ? &GemmParameters::launch_floor_s : &GemmParameters::gap_s}};
-  if (serving && type != "bf16")
-    free.push_back({{"quantise_passes", 2.5, 0.1, 10.0, 1.0}, &GemmParameters::quantise_passes});
-  if (rows < k_full_rows) return free;
-  free.push_back({{"step_floor", 0.1 * k_us, 0.005 * k_us, k_us, 1.0}, &GemmParameters::step_floor_s});
-  free.push_back({{"operand_bandwidth", 1e12, 1e11, 1e14, 1.0}, &GemmParameters::operand_bandwidth});
-  free.push_back({{"epilogue", 0.4, 0.01, 3.0, 1.0}, &GemmParameters::epilogue});
-  free.push_back({{"overlap_exponent", 2.5, 1.2, 6.0, 0.4}, &GemmParameters::overlap_exponent});
-  free.push_back({{"droop", 0.15, 0.01, 1.0, 1.0}, &GemmParameters::droop});
-  if (held.max_split > 1)
-    free.push_back({{"split_cost", 2.8 * k_us, 0.2 * k_us, 20 * k_us, 1.0}, &GemmParameters::split_cost_s});
+  std::vector<FreeWhen> conditions{FreeWhen::always, serving ? FreeWhen::in_calls : FreeWhen::alone};
+  if (serving && type != "bf16") conditions.push_back(FreeWhen::quantising);
+  if (rows < k_full_rows) return conditions;
+  conditions.push_back(FreeWhen::many_rows);
+  if (held.max_split > 1) conditions.push_back(FreeWhen::splitting);
   // Kernels that do not stay resident fill and drain for every tile.
-  if (held.wave_quantisation > k_half)
-    free.push_back({{"tile_overhead", 1.5 * k_us, 0.05 * k_us, 10 * k_us, 1.0}, &GemmParameters::tile_overhead_s});
-  return free;
+  if (held.wave_quantisation > k_half) conditions.push_back(FreeWhen::refilling);
+  return conditions;
 }
 
 cost::GemmShape shape_of(const measure::Measurement& row, const std::string& type) {
@@ -64,7 +53,7 @@ FamilyResult fit_type(const std::string& type, double peak, const Rows& rows, Re
   cost::GemmSet set{.type = type, .peak_flops = peak, .provenance = measured_by(rows)};
   const measure::Method method = rows.front()->method;
   const GemmParameters held = held_parameters(result.calibration, type);
-  const std::vector<FreeGemm> free = free_parameters(type, held, rows.size(), method);
+  const auto free = free_numbers(cost::k_gemm_numbers, conditions_of(type, held, rows.size(), method));
   const cost::MachineRates rates = result.calibration.rates(set);
   std::vector<cost::GemmShape> shapes;
   FamilyProblem problem{

@@ -10,7 +10,6 @@ namespace cairn::calibrate {
 namespace {
 
 using cost::MemoryBoundParameters;
-using FreeMemory = FreeParameter<MemoryBoundParameters>;
 
 constexpr std::size_t k_least_launches = 3;
 
@@ -58,8 +57,7 @@ void fit_memory_bound(const Rows& rows, Result& result) {
     result.families.push_back(too_few("memory-bound", "any", cold.size(), k_least_rows));
     return;
   }
-  const std::vector<FreeMemory> free{{{"efficiency", 0.85, 0.2, 1.0, 0.3}, &MemoryBoundParameters::memory_efficiency},
-                                     {{"gap", 2 * k_us, 0.1 * k_us, 40 * k_us, 1.0}, &MemoryBoundParameters::gap_s}};
+  const auto free = free_numbers(cost::k_memory_bound_numbers, {FreeWhen::always});
   const MemoryBoundParameters held = result.calibration.memory_bound;
   problem.parameters = parameters_of(free);
   problem.price = [&](std::span<const double> values, std::span<const std::size_t> which, std::span<double> seconds) {

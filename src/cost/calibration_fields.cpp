@@ -1,8 +1,11 @@
 // The keys of the calibration files.
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <set>
+#include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,7 +26,6 @@ config::Choices<Collective> measured_collectives() {
   return choices;
 }
 const config::Choices<Collective> k_collectives = measured_collectives();
-constexpr double k_nano = 1e-9;
 
 struct Needed {
   bool required = true;
@@ -41,12 +43,33 @@ void bandwidth(Fields& f, std::string_view key, double& x, std::string_view doc,
   quantity(f, key, x, Dimension::bytes_per_second, doc, needed);
 }
 
-// Zero in the structure is an absent key.
-void optional_bandwidth(Fields& f, std::string_view key, double& x, std::string_view doc) {
-  std::optional<double> given = x > 0.0 ? std::optional<double>(x) : std::nullopt;
-  f.value(key, given, {.doc = doc},
-          [](Value& v, double& y) { v.quantity(y, Dimension::bytes_per_second, {.positive = true}); });
-  x = given.value_or(0.0);
+// In the file [ns per square root of a byte]; a picosecond's millionth, which division leaves behind, is not written.
+void per_root_byte(Fields& f, std::string_view key, double& x, const config::NumberRule& rule) {
+  constexpr double k_digits = 1e9;
+  double nanoseconds = std::round(x / k_ns * k_digits) / k_digits;
+  f.number(key, nanoseconds, rule);
+  x = nanoseconds * k_ns;
+}
+
+template <class Structure>
+void numbers(Fields& f, Structure& of, std::type_identity_t<std::span<const Number<Structure>>> table) {
+  for (const Number<Structure>& number : table) {
+    if (number.fit_only) continue;
+    double& x = of.*number.member;
+    const auto body = [&number](Value& v, double& y) { v.quantity(y, *number.dimension, number.rule); };
+    const config::Rule rule{.doc = number.rule.doc, .required = number.rule.required};
+    if (number.per_root_byte) {
+      per_root_byte(f, number.key, x, number.rule);
+    } else if (!number.dimension) {
+      f.number(number.key, x, number.rule);
+    } else if (number.zero_is_absent) {
+      std::optional<double> given = x > 0.0 ? std::optional<double>(x) : std::nullopt;
+      f.value(number.key, given, rule, body);
+      x = given.value_or(0.0);
+    } else {
+      f.value(number.key, x, rule, body);
+    }
+  }
 }
 
 void provenance(Fields& f, Provenance& x) {
@@ -101,53 +124,12 @@ void machine(Fields& f, MachineRates& x) {
           {.required = false, .positive = false});
 }
 
-void gemm_parameters(Fields& f, GemmParameters& x) {
-  f.number("tensor_efficiency", x.tensor_efficiency, {.doc = "eP", .required = true, .maximum = 1.0, .positive = true});
-  f.number("memory_efficiency", x.memory_efficiency,
-           {.doc = "eB; above 1 a fit's artefact", .required = true, .positive = true});
-  seconds(f, "launch_floor", x.launch_floor_s, "t0, as the benchmark timed it");
-  seconds(f, "tile_overhead", x.tile_overhead_s, "tpe: fill and drain per tile",
-          {.required = false, .positive = false});
-  seconds(f, "step_floor", x.step_floor_s, "tk: shortest K step");
-  f.number("step_bytes", x.step_bytes, {.doc = "bytes of K per pipeline step", .positive = true});
-  optional_bandwidth(f, "operand_bandwidth", x.operand_bandwidth,
-                     "f: operands into one multiprocessor, not hidden; absent: wholly hidden");
-  f.number("epilogue", x.epilogue, {.doc = "o: share of the output write not hidden", .required = true});
-  seconds(f, "split_cost", x.split_cost_s, "ck: price of split-K", {.required = false, .positive = false});
-  f.number(
-      "split_accumulation", x.split_accumulation,
-      {.doc = "a: rate where partial sums move to fp32 registers every few steps over the rate of fast accumulation; "
-              "absent: the units have no such mode",
-       .maximum = 1.0,
-       .positive = true});
-  f.number("overlap_exponent", x.overlap_exponent, {.doc = "p", .required = true, .minimum = 1.0});
-  f.number("droop", x.droop, {.doc = "d: slowdown of long kernels", .required = true});
-  f.number("quantise_passes", x.quantise_passes, {.doc = "q: quantising A inside the benchmark's call"});
-  f.number("wave_quantisation", x.wave_quantisation, {.doc = "sigma", .required = true, .maximum = 1.0});
-  f.number("cache_share", x.cache_share, {.doc = "kappa", .positive = true});
-  f.number("cache_speed", x.cache_speed, {.doc = "eL: over memory bandwidth", .positive = true});
-  f.count("max_split", x.max_split, {.doc = "1: no split-K", .minimum = 1});
-}
-
-void attention_parameters(Fields& f, AttentionParameters& x) {
-  f.number("tensor_efficiency", x.tensor_efficiency, {.doc = "eP", .required = true, .maximum = 1.0, .positive = true});
-  f.number("exp_efficiency", x.exp_efficiency, {.doc = "eE", .required = true, .positive = true});
-  seconds(f, "launch_floor", x.launch_floor_s, "t0");
-  f.number("tail", x.tail, {.doc = "lat", .required = true});
-  seconds(f, "row", x.row_s, "rq: per query row");
-  f.number("query_traffic", x.query_traffic, {.doc = "cq", .required = true});
-  f.number("kv_traffic", x.kv_traffic, {.doc = "ck", .required = true});
-  seconds(f, "pass", x.pass_s, "cx: batch-independent pass of the benchmark");
-  f.number("droop", x.droop, {.doc = "d", .required = true});
-}
-
 void flash_table(Fields& f, std::string_view key, std::vector<FlashPoint>& points) {
   f.list(key, points, {.doc = "by ascending head_dim", .required = true, .minimum_size = 1},
          [](Value& v, FlashPoint& point) {
            v.object([&point](Fields& g) {
              g.count("head_dim", point.head_dim, {.required = true, .minimum = 1});
-             g.number("efficiency", point.efficiency, {.required = true, .maximum = 1.0, .positive = true});
-             g.number("row_keys", point.row_keys, {.doc = "S0: extra keys per query row, twice", .required = true});
+             numbers(g, point, k_flash_point_numbers);
            });
          });
 }
@@ -189,7 +171,8 @@ void gemm_set(Value& v, GemmSet& set) {
              {});
     g.text("remark", set.remark, {.doc = "what every answer that rests on these products has to say of them"});
     clock(g, set.parameters.clock_hz, set.relative_clock);
-    gemm_parameters(g, set.parameters);
+    numbers(g, set.parameters, k_gemm_numbers);
+    g.count("max_split", set.parameters.max_split, {.doc = "1: no split-K", .minimum = 1});
     fit(g, set.fit);
   });
 }
@@ -201,19 +184,13 @@ void flash_set(Value& v, FlashSet& set) {
     clock(g, set.parameters.clock_hz, set.relative_clock);
     flash_table(g, "forward", set.parameters.forward);
     flash_table(g, "backward", set.parameters.backward);
-    g.number("wave_exponent", set.parameters.wave_exponent, {.doc = "u", .required = true, .maximum = 1.0});
-    g.number("tail", set.parameters.tail, {.doc = "l", .required = true});
+    numbers(g, set.parameters, k_flash_numbers);
   });
 }
 
 void kernel_law(Fields& f, std::string_view key, std::optional<KernelLaw>& law, std::string_view doc) {
-  f.value(key, law, {.doc = doc}, [](Value& v, KernelLaw& x) {
-    v.object([&x](Fields& g) {
-      seconds(g, "floor", x.floor_s, "with next to nothing to move, the gap to the next kernel included");
-      g.number("efficiency", x.efficiency,
-               {.doc = "e: of the memory bandwidth", .required = true, .maximum = 1.0, .positive = true});
-    });
-  });
+  f.value(key, law, {.doc = doc},
+          [](Value& v, KernelLaw& x) { v.object([&x](Fields& g) { numbers(g, x, k_kernel_law_numbers); }); });
 }
 
 void kernel_set(Value& v, KernelSet& set) {
@@ -252,21 +229,9 @@ void libraries(Value& v, Libraries& x) {
   });
 }
 
-// [ns per square root of a byte] in the file, seconds in the structure.
-void ramp(Fields& f, double& x, bool required, std::string_view key = "ramp") {
-  constexpr double k_digits = 1e9;  // a picosecond's millionth: what division leaves behind is not written
-  double nanoseconds = std::round(x / k_nano * k_digits) / k_digits;
-  f.number(key, nanoseconds, {.doc = "ns per square root of a byte", .required = required});
-  x = nanoseconds * k_nano;
-}
-
 void protocol(Fields& f, std::string_view key, ProtocolLine& x) {
-  f.value(key, x, {.required = true}, [](Value& v, ProtocolLine& y) {
-    v.object([&y](Fields& g) {
-      seconds(g, "latency", y.latency_s, "a");
-      bandwidth(g, "bandwidth", y.bandwidth, "B, of wire bytes");
-    });
-  });
+  f.value(key, x, {.required = true},
+          [](Value& v, ProtocolLine& y) { v.object([&y](Fields& g) { numbers(g, y, k_protocol_line_numbers); }); });
 }
 
 void domain_fit(Fields& f, DomainFit& x) {
@@ -275,14 +240,9 @@ void domain_fit(Fields& f, DomainFit& x) {
   protocol(f, "low_latency", x.protocols[0]);
   protocol(f, "middle", x.protocols[1]);
   protocol(f, "simple", x.protocols[2]);
-  ramp(f, x.ramp, false, "simple_ramp");
-  f.value("short_form", x, {.required = true}, [](Value& v, DomainFit& y) {
-    v.object([&y](Fields& g) {
-      seconds(g, "latency", y.alpha_s, "alpha");
-      ramp(g, y.gamma, true);
-      bandwidth(g, "bandwidth", y.bandwidth, "B, of wire bytes");
-    });
-  });
+  numbers(f, x, k_protocol_form_numbers);
+  f.value("short_form", x, {.required = true},
+          [](Value& v, DomainFit& y) { v.object([&y](Fields& g) { numbers(g, y, k_short_form_numbers); }); });
   fit(f, x.fit);
 }
 
@@ -291,23 +251,12 @@ void section(Fields& f, std::string_view key, T& x, config::Rule rule, void (*bo
   f.value(key, x, rule, [body](Value& v, T& y) { v.object([body, &y](Fields& g) { body(g, y); }); });
 }
 
-void tree_channel(Fields& f, TreeChannel& channel) {
-  optional_bandwidth(f, "two", channel.two, "over two domains; absent: no limit");
-  optional_bandwidth(f, "more", channel.more, "over more domains; absent: no limit");
-}
+void tree_channel(Fields& f, TreeChannel& channel) { numbers(f, channel, k_tree_channel_numbers); }
 
 void transfers(Fields& f, Calibration& x) {
   provenance(f, x.transfer_provenance);
   DomainLaws& laws = x.transfers.domain;
-  optional_bandwidth(f, "link_bandwidth", laws.link_bandwidth, "of the links measured, per rank and direction");
-  seconds(f, "link_latency", laws.link_latency_s,
-          "one way, of the links measured; absent: latencies do not follow links",
-          {.required = false, .positive = false});
-  optional_bandwidth(f, "ring_bandwidth", laws.ring_bandwidth, "busbw limit of the ring all-reduce");
-  optional_bandwidth(f, "switch_bandwidth", laws.switch_bandwidth, "B_sw of in-switch reduction");
-  f.number(
-      "assumed_efficiency", laws.assumed_efficiency,
-      {.doc = "of stated bandwidth, where nothing was measured", .required = true, .maximum = 1.0, .positive = true});
+  numbers(f, laws, k_domain_numbers);
   section(f, "tree_channel", laws.tree_channel, {.doc = "most that a channel of a tree between domains moves"},
           tree_channel);
   section(f, "switch_tree_channel", laws.switch_tree_channel, {.doc = "the same where the switch reduces"},
@@ -326,13 +275,7 @@ void transfers(Fields& f, Calibration& x) {
 
 void communication_kernels(Fields& f, CommunicationKernels& x) {
   provenance(f, x.provenance);
-  f.number("multiprocessors", x.multiprocessors,
-           {.doc = "that a collective's kernel holds at most", .required = true, .positive = true});
-  bandwidth(f, "channel_bandwidth", x.channel_bandwidth, "what one multiprocessor of a collective carries");
-  f.number("message_multiprocessors", x.message_multiprocessors,
-           {.doc = "that a message's kernel holds on either side", .required = true});
-  f.number("memory_accesses", x.memory_accesses,
-           {.doc = "bytes of device memory read and written per byte that a rank sends", .required = true});
+  numbers(f, x, k_communication_numbers);
 }
 
 }  // namespace
@@ -349,9 +292,7 @@ void describe(config::Fields& f, Calibration& x) {
   f.value("power", x.power, {.doc = "absent: each kernel has its clock of long runs, whatever runs beside it"}, power);
   f.value("memory_bound", x.memory_bound, {.required = true}, [&x](Value& v, MemoryBoundParameters& y) {
     v.object([&x, &y](Fields& g) {
-      g.number("efficiency", y.memory_efficiency, {.required = true, .maximum = 1.0, .positive = true});
-      g.number("vector_efficiency", y.vector_efficiency, {.required = true, .maximum = 1.0, .positive = true});
-      g.number("overlap_exponent", y.overlap_exponent, {.minimum = 1.0});
+      numbers(g, y, k_memory_bound_numbers);
       fit(g, x.memory_bound_fit);
     });
   });
@@ -362,7 +303,7 @@ void describe(config::Fields& f, Calibration& x) {
   f.value("attention_operator", x.attention_operator, {}, [](Value& v, AttentionSet& set) {
     v.object([&set](Fields& g) {
       provenance(g, set.provenance);
-      attention_parameters(g, set.parameters);
+      numbers(g, set.parameters, k_attention_numbers);
       fit(g, set.fit);
     });
   });
@@ -387,12 +328,7 @@ void describe(config::Fields& f, Fabrics& x) {
     v.object([&fabric](Fields& g) {
       provenance(g, fabric.provenance);
       fabric.laws.fitted = fabric.provenance.evidence == Evidence::fitted;
-      g.number("efficiency", fabric.laws.efficiency, {.required = true, .maximum = 1.0, .positive = true});
-      seconds(g, "step", fabric.laws.step_s, "software cost of one step");
-      ramp(g, fabric.laws.ramp, false);
-      seconds(g, "peer", fabric.laws.peer_s, "per peer of an all-to-all");
-      seconds(g, "message", fabric.laws.message_s, "per further message of a ring over one network link",
-              {.required = false, .positive = false});
+      numbers(g, fabric.laws, k_fabric_numbers);
     });
   });
   f.value("communication_kernels", x.communication, {.doc = "what transfers take of the device they run on"},

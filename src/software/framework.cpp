@@ -1,6 +1,8 @@
 #include "cairn/software/framework.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <variant>
 
 #include "cairn/sequence/scheme.h"
 
@@ -146,20 +148,18 @@ void allocator(config::Fields& fields, FrameworkProfile& profile) {
 }
 
 void fitted(config::Fields& fields, FrameworkProfile& profile) {
-  hardware::HostTimes& times = profile.host_times;
-  fields.quantity("host_per_kernel", times.per_kernel, {.doc = "host time to issue one kernel", .required = true});
-  fields.quantity("host_per_micro_batch", times.per_micro_batch,
-                  {.doc = "host time of each micro-batch", .required = true});
-  fields.quantity("host_per_step", times.per_step, {.doc = "host time of each step", .required = true});
-  fields.number(
-      "launches_per_peer", times.launches_per_peer,
-      {.doc = "kernels' worth of host time per rank and collective of tensor parallelism, in a pipeline across "
-              "domains",
-       .maximum = 64.0});
-  fields.number(
-      "launches_per_peer_across", times.launches_per_peer_across,
-      {.doc = "in place of launches_per_peer where the group's ranks lie in several domains; absent: the same",
-       .maximum = 64.0});
+  for (const hardware::HostNumber& number : hardware::k_host_numbers) {
+    config::NumberRule rule{.doc = number.doc, .required = number.required};
+    if (number.most) rule.maximum = *number.most;
+    const auto describe_member = [&](auto member) {
+      auto& x = profile.host_times.*member;
+      if constexpr (std::is_same_v<decltype(member), core::Seconds hardware::HostTimes::*>)
+        fields.quantity(number.key, x, rule);
+      else
+        fields.number(number.key, x, rule);
+    };
+    std::visit(describe_member, number.member);
+  }
 }
 
 }  // namespace

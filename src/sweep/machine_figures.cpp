@@ -1,10 +1,13 @@
 #include "machine_figures.h"
 
 #include <algorithm>
+#include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "cairn/cost/carried.h"
+#include "cairn/cost/number.h"
 
 namespace cairn::sweep {
 namespace {
@@ -25,38 +28,40 @@ void carry(PricedMachine& machine) {
 
 // What kernels and transfers take that is no share of a rate: times of their software, which were fitted.
 void scale_software(cost::Calibration& calibration, double factor) {
-  const auto scale = [factor](auto&... times) { ((times *= factor), ...); };
-  if (calibration.machine.launch_floor_s == 0.0) scale(calibration.gap_s);  // else it follows the shortest kernel
-  for (cost::GemmSet& set : calibration.gemm) {
-    cost::GemmParameters& of = set.parameters;
-    scale(of.launch_floor_s, of.tile_overhead_s, of.step_floor_s, of.split_cost_s);
+  const auto scale = [factor](auto& of, const auto& table) { cost::scale(of, table, Dimension::seconds, factor); };
+  if (calibration.machine.launch_floor_s == 0.0) calibration.gap_s *= factor;  // else it follows the shortest kernel
+  for (cost::GemmSet& set : calibration.gemm) scale(set.parameters, cost::k_gemm_numbers);
+  for (cost::FlashSet& set : calibration.flash_attention) {
+    scale(set.parameters, cost::k_flash_numbers);
+    for (std::vector<cost::FlashPoint>* points : {&set.parameters.forward, &set.parameters.backward})
+      for (cost::FlashPoint& point : *points) scale(point, cost::k_flash_point_numbers);
   }
   for (auto& [kernel, sets] : calibration.kernels)
     for (cost::KernelSet& set : sets)
       for (std::optional<cost::KernelLaw>* law : {&set.forward, &set.backward, &set.parameters})
-        if (*law) scale((*law)->floor_s);
-  if (calibration.attention_operator) {
-    cost::AttentionParameters& of = calibration.attention_operator->parameters;
-    scale(of.launch_floor_s, of.row_s, of.pass_s);
-  }
+        if (*law) scale(**law, cost::k_kernel_law_numbers);
+  scale(calibration.memory_bound, cost::k_memory_bound_numbers);
+  if (calibration.attention_operator) scale(calibration.attention_operator->parameters, cost::k_attention_numbers);
+  // Of a fitted latency the part that is not the links' own is left.
   cost::DomainLaws& inside = calibration.transfers.domain;
-  scale(inside.link_latency_s);  // of a fitted latency the part that is not the links' own is left
+  scale(inside, cost::k_domain_numbers);
   for (cost::DomainFit& fit : inside.fits) {
-    for (cost::ProtocolLine& line : fit.protocols) scale(line.latency_s);
-    scale(fit.ramp, fit.alpha_s, fit.gamma);
+    for (cost::ProtocolLine& line : fit.protocols) scale(line, cost::k_protocol_line_numbers);
+    scale(fit, cost::k_protocol_form_numbers);
+    scale(fit, cost::k_short_form_numbers);
   }
-  cost::FabricLaws& between = calibration.transfers.fabric;
-  scale(between.step_s, between.ramp, between.peer_s, between.message_s);
-  calibration.share_common();
+  scale(calibration.transfers.fabric, cost::k_fabric_numbers);
+  calibration.share_common();  // sets have the gap above
 }
 
 void scale_channels(cost::Calibration& calibration, double factor) {
-  calibration.communication.channel_bandwidth *= factor;
+  const auto scale = [factor](auto& of, const auto& table) {
+    cost::scale(of, table, Dimension::bytes_per_second, factor);
+  };
+  scale(calibration.communication, cost::k_communication_numbers);
   cost::DomainLaws& laws = calibration.transfers.domain;
-  for (cost::TreeChannel* each : {&laws.tree_channel, &laws.switch_tree_channel}) {
-    each->two *= factor;
-    each->more *= factor;
-  }
+  for (cost::TreeChannel* each : {&laws.tree_channel, &laws.switch_tree_channel})
+    scale(*each, cost::k_tree_channel_numbers);
 }
 
 class FigureList {
@@ -148,13 +153,13 @@ class FigureList {
   }
 
   void software() {
-    const auto of_framework = [&](std::string_view key, core::Seconds hardware::HostTimes::*time) {
-      add(fmt::format("training.framework.{}", key), Dimension::seconds, (machine_.host_times.*time).base(),
+    for (const hardware::HostNumber& number : hardware::k_host_numbers) {
+      const auto* const found = std::get_if<core::Seconds hardware::HostTimes::*>(&number.member);
+      if (found == nullptr) continue;
+      const auto time = *found;
+      add(fmt::format("training.framework.{}", number.key), Dimension::seconds, (machine_.host_times.*time).base(),
           [time](PricedMachine& machine, double factor) { multiply(machine.host_times.*time, factor); });
-    };
-    of_framework("host_per_kernel", &hardware::HostTimes::per_kernel);
-    of_framework("host_per_micro_batch", &hardware::HostTimes::per_micro_batch);
-    of_framework("host_per_step", &hardware::HostTimes::per_step);
+    }
     add("calibration.channels", Dimension::bytes_per_second, std::nullopt,
         [](PricedMachine& machine, double factor) { scale_channels(machine.calibration, factor); });
     add("calibration.times", Dimension::seconds, std::nullopt,

@@ -1,3 +1,6 @@
+#include <variant>
+
+#include "cairn/hardware/host_times.h"
 #include "cairn/sequence/scheme.h"
 #include "random_experiments.h"
 
@@ -121,7 +124,15 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   file["fitted"] = {
       {"host_per_kernel", time(50)}, {"host_per_micro_batch", time(1000)}, {"host_per_step", time(10000)}};
   if (draw.coin()) file["fitted"]["launches_per_peer"] = 0.5 * static_cast<double>(draw.between(0, 8));
-  if (later.chance(0.4)) file["fitted"]["launches_per_peer_across"] = 0.25 * static_cast<double>(later.between(0, 16));
+  for (const hardware::HostNumber& number : hardware::k_host_numbers) {
+    if (file["fitted"].contains(number.key) || number.key == "launches_per_peer") continue;
+    if (!number.required && !later.chance(0.4)) continue;
+    const std::string key(number.key);
+    if (std::holds_alternative<core::Seconds hardware::HostTimes::*>(number.member))
+      file["fitted"][key] = later.quantity(0.1, 100, "us");
+    else
+      file["fitted"][key] = 0.25 * static_cast<double>(later.between(0, 16));
+  }
   if (draw.chance(0.3)) file["releases"] = {{"early", Json{{"overlap", draw_overlap(draw)}}}};
   return file;
 }

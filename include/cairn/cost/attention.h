@@ -38,6 +38,7 @@
 
 #include "cairn/cost/fit_record.h"
 #include "cairn/cost/kernel_time.h"
+#include "cairn/cost/number.h"
 
 namespace cairn::cost {
 
@@ -73,6 +74,47 @@ struct AttentionParameters {
   double sustained = 1.0;
 };
 
+inline constexpr auto k_attention_numbers = std::to_array<Number<AttentionParameters>>(
+    {{.key = "tensor_efficiency",
+      .member = &AttentionParameters::tensor_efficiency,
+      .rule = {.doc = "eP", .required = true, .maximum = 1.0, .positive = true},
+      .free = {.when = FreeWhen::always, .start = 0.65, .low = 0.2, .high = 1.0, .prior = 0.3}},
+     {.key = "exp_efficiency",
+      .member = &AttentionParameters::exp_efficiency,
+      .rule = {.doc = "eE", .required = true, .positive = true},
+      .free = {.when = FreeWhen::always, .start = 0.8, .low = 0.2, .high = 2.0, .prior = 0.3}},
+     {.key = "launch_floor",
+      .member = &AttentionParameters::launch_floor_s,
+      .dimension = Dimension::seconds,
+      .rule = {.doc = "t0", .required = true},
+      .free = {.when = FreeWhen::always, .start = 15 * k_us, .low = k_us, .high = 60 * k_us, .prior = 1.0}},
+     {.key = "tail",
+      .member = &AttentionParameters::tail,
+      .rule = {.doc = "lat", .required = true},
+      .free = {.when = FreeWhen::many_rows, .start = 0.55, .low = 0.05, .high = 3.0, .prior = 1.0}},
+     {.key = "row",
+      .member = &AttentionParameters::row_s,
+      .dimension = Dimension::seconds,
+      .rule = {.doc = "rq: per query row", .required = true},
+      .free = {.when = FreeWhen::always, .start = 40 * k_ns, .low = k_ns, .high = 300 * k_ns, .prior = 1.0}},
+     {.key = "query_traffic",
+      .member = &AttentionParameters::query_traffic,
+      .rule = {.doc = "cq", .required = true},
+      .free = {.when = FreeWhen::many_rows, .start = 1.0, .low = 0.01, .high = 10.0, .prior = 1.0}},
+     {.key = "kv_traffic",
+      .member = &AttentionParameters::kv_traffic,
+      .rule = {.doc = "ck", .required = true},
+      .free = {.when = FreeWhen::many_rows, .start = 1.0, .low = 0.01, .high = 10.0, .prior = 1.0}},
+     {.key = "pass",
+      .member = &AttentionParameters::pass_s,
+      .dimension = Dimension::seconds,
+      .rule = {.doc = "cx: batch-independent pass of the benchmark", .required = true},
+      .free = {.when = FreeWhen::many_rows, .start = 0.4 * k_ns, .low = 0.01 * k_ns, .high = 5 * k_ns, .prior = 1.0}},
+     {.key = "droop",
+      .member = &AttentionParameters::droop,
+      .rule = {.doc = "d", .required = true},
+      .free = {.when = FreeWhen::many_rows, .start = 0.15, .low = 0.01, .high = 1.0, .prior = 1.0}}});
+
 KernelTime attention_time(const AttentionShape& shape, const AttentionParameters& parameters,
                           const MachineRates& rates);
 
@@ -84,6 +126,14 @@ struct FlashPoint {
   double efficiency = 0.0;  // e: asymptotic rate over the tensor peak
   double row_keys = 0.0;    // S0 [keys]
 };
+
+inline constexpr auto k_flash_point_numbers =
+    std::to_array<Number<FlashPoint>>({{.key = "efficiency",
+                                        .member = &FlashPoint::efficiency,
+                                        .rule = {.required = true, .maximum = 1.0, .positive = true}},
+                                       {.key = "row_keys",
+                                        .member = &FlashPoint::row_keys,
+                                        .rule = {.doc = "S0: extra keys per query row, twice", .required = true}}});
 
 struct FlashParameters {
   std::string kernel{};               // name of one in models/attention_kernels.def that keeps its scores on chip
@@ -98,6 +148,12 @@ struct FlashParameters {
   double clock_hz = 0.0;  // c: of short runs; 0: that of the machine
   double sustained = 1.0;
 };
+
+inline constexpr auto k_flash_numbers = std::to_array<Number<FlashParameters>>(
+    {{.key = "wave_exponent",
+      .member = &FlashParameters::wave_exponent,
+      .rule = {.doc = "u", .required = true, .maximum = 1.0}},
+     {.key = "tail", .member = &FlashParameters::tail, .rule = {.doc = "l", .required = true}}});
 
 // The head sizes that the table of this pass covers; outside them the nearest line is used and the price is
 // extrapolated.

@@ -23,6 +23,7 @@
 #include "cairn/cost/gemm.h"
 #include "cairn/cost/kernel_time.h"
 #include "cairn/cost/memory_bound.h"
+#include "cairn/cost/number.h"
 #include "cairn/cost/transfer.h"
 
 namespace cairn::config {
@@ -105,6 +106,21 @@ struct CommunicationKernels {
   double message_multiprocessors = 0.0;  // by a message, on either side
   double memory_accesses = 0.0;          // bytes of device memory read and written per byte a rank sends
 };
+
+inline constexpr auto k_communication_numbers = std::to_array<Number<CommunicationKernels>>(
+    {{.key = "multiprocessors",
+      .member = &CommunicationKernels::multiprocessors,
+      .rule = {.doc = "that a collective's kernel holds at most", .required = true, .positive = true}},
+     {.key = "channel_bandwidth",
+      .member = &CommunicationKernels::channel_bandwidth,
+      .dimension = Dimension::bytes_per_second,
+      .rule = {.doc = "what one multiprocessor of a collective carries", .required = true, .positive = true}},
+     {.key = "message_multiprocessors",
+      .member = &CommunicationKernels::message_multiprocessors,
+      .rule = {.doc = "that a message's kernel holds on either side", .required = true}},
+     {.key = "memory_accesses",
+      .member = &CommunicationKernels::memory_accesses,
+      .rule = {.doc = "bytes of device memory read and written per byte that a rank sends", .required = true}}});
 
 struct Calibration {
   std::string name = {};

@@ -44,6 +44,7 @@
 #include <cstdint>
 
 #include "cairn/cost/kernel_time.h"
+#include "cairn/cost/number.h"
 
 namespace cairn::cost {
 
@@ -83,6 +84,84 @@ struct GemmParameters {
   double cache_speed = 2.5;     // eL: cache bandwidth over memory bandwidth
   std::int64_t max_split = 64;  // 1: the kernel family has no split-K
 };
+
+// Operators timed in calls have the floor of the call, and a cache that serves the next one; kernels alone have a gap.
+inline constexpr auto k_gemm_numbers = std::to_array<Number<GemmParameters>>(
+    {{.key = "tensor_efficiency",
+      .member = &GemmParameters::tensor_efficiency,
+      .rule = {.doc = "eP", .required = true, .maximum = 1.0, .positive = true},
+      .free = {.when = FreeWhen::always, .start = 0.8, .low = 0.3, .high = 1.0, .prior = 0.3}},
+     {.key = "memory_efficiency",
+      .member = &GemmParameters::memory_efficiency,
+      .rule = {.doc = "eB; above 1 a fit's artefact", .required = true, .positive = true},
+      .free = {.when = FreeWhen::in_calls, .start = 0.85, .low = 0.3, .high = 1.1, .prior = 0.3}},
+     {.key = "memory_efficiency",
+      .member = &GemmParameters::memory_efficiency,
+      .fit_only = true,
+      .free = {.when = FreeWhen::alone, .start = 0.85, .low = 0.3, .high = 1.0, .prior = 0.3}},
+     {.key = "launch_floor",
+      .member = &GemmParameters::launch_floor_s,
+      .dimension = Dimension::seconds,
+      .rule = {.doc = "t0, as the benchmark timed it", .required = true},
+      .free = {.when = FreeWhen::in_calls, .start = 3 * k_us, .low = 0.3 * k_us, .high = 40 * k_us, .prior = 1.0}},
+     {.key = "gap",
+      .member = &GemmParameters::gap_s,
+      .dimension = Dimension::seconds,
+      .fit_only = true,
+      .free = {.when = FreeWhen::alone, .start = 3 * k_us, .low = 0.3 * k_us, .high = 40 * k_us, .prior = 1.0}},
+     {.key = "tile_overhead",
+      .member = &GemmParameters::tile_overhead_s,
+      .dimension = Dimension::seconds,
+      .rule = {.doc = "tpe: fill and drain per tile"},
+      .free = {.when = FreeWhen::refilling, .start = 1.5 * k_us, .low = 0.05 * k_us, .high = 10 * k_us, .prior = 1.0}},
+     {.key = "step_floor",
+      .member = &GemmParameters::step_floor_s,
+      .dimension = Dimension::seconds,
+      .rule = {.doc = "tk: shortest K step", .required = true},
+      .free = {.when = FreeWhen::many_rows, .start = 0.1 * k_us, .low = 0.005 * k_us, .high = k_us, .prior = 1.0}},
+     {.key = "step_bytes",
+      .member = &GemmParameters::step_bytes,
+      .rule = {.doc = "bytes of K per pipeline step", .positive = true}},
+     {.key = "operand_bandwidth",
+      .member = &GemmParameters::operand_bandwidth,
+      .dimension = Dimension::bytes_per_second,
+      .rule = {.doc = "f: operands into one multiprocessor, not hidden; absent: wholly hidden", .positive = true},
+      .zero_is_absent = true,
+      .free = {.when = FreeWhen::many_rows, .start = 1e12, .low = 1e11, .high = 1e14, .prior = 1.0}},
+     {.key = "epilogue",
+      .member = &GemmParameters::epilogue,
+      .rule = {.doc = "o: share of the output write not hidden", .required = true},
+      .free = {.when = FreeWhen::many_rows, .start = 0.4, .low = 0.01, .high = 3.0, .prior = 1.0}},
+     {.key = "split_cost",
+      .member = &GemmParameters::split_cost_s,
+      .dimension = Dimension::seconds,
+      .rule = {.doc = "ck: price of split-K"},
+      .free = {.when = FreeWhen::splitting, .start = 2.8 * k_us, .low = 0.2 * k_us, .high = 20 * k_us, .prior = 1.0}},
+     {.key = "split_accumulation",
+      .member = &GemmParameters::split_accumulation,
+      .rule = {.doc = "a: rate where partial sums move to fp32 registers every few steps over the rate of fast "
+                      "accumulation; absent: the units have no such mode",
+               .maximum = 1.0,
+               .positive = true}},
+     {.key = "overlap_exponent",
+      .member = &GemmParameters::overlap_exponent,
+      .rule = {.doc = "p", .required = true, .minimum = 1.0},
+      .free = {.when = FreeWhen::many_rows, .start = 2.5, .low = 1.2, .high = 6.0, .prior = 0.4}},
+     {.key = "droop",
+      .member = &GemmParameters::droop,
+      .rule = {.doc = "d: slowdown of long kernels", .required = true},
+      .free = {.when = FreeWhen::many_rows, .start = 0.15, .low = 0.01, .high = 1.0, .prior = 1.0}},
+     {.key = "quantise_passes",
+      .member = &GemmParameters::quantise_passes,
+      .rule = {.doc = "q: quantising A inside the benchmark's call"},
+      .free = {.when = FreeWhen::quantising, .start = 2.5, .low = 0.1, .high = 10.0, .prior = 1.0}},
+     {.key = "wave_quantisation",
+      .member = &GemmParameters::wave_quantisation,
+      .rule = {.doc = "sigma", .required = true, .maximum = 1.0}},
+     {.key = "cache_share", .member = &GemmParameters::cache_share, .rule = {.doc = "kappa", .positive = true}},
+     {.key = "cache_speed",
+      .member = &GemmParameters::cache_speed,
+      .rule = {.doc = "eL: over memory bandwidth", .positive = true}}});
 
 // Everything about a (parameters, machine) pair that does not depend on the shape, worked out once.
 class GemmPricer {

@@ -66,6 +66,7 @@
 
 #include "cairn/collective/collective.h"
 #include "cairn/cost/fit_record.h"
+#include "cairn/cost/number.h"
 
 namespace cairn::cost {
 
@@ -126,6 +127,16 @@ struct ProtocolLine {
   double bandwidth = 0.0;  // B [B/s of wire bytes]
 };
 
+inline constexpr auto k_protocol_line_numbers =
+    std::to_array<Number<ProtocolLine>>({{.key = "latency",
+                                          .member = &ProtocolLine::latency_s,
+                                          .dimension = Dimension::seconds,
+                                          .rule = {.doc = "a", .required = true}},
+                                         {.key = "bandwidth",
+                                          .member = &ProtocolLine::bandwidth,
+                                          .dimension = Dimension::bytes_per_second,
+                                          .rule = {.doc = "B, of wire bytes", .required = true, .positive = true}}});
+
 struct DomainFit {
   Collective collective = Collective::all_reduce;
   std::int64_t ranks = 0;
@@ -137,6 +148,42 @@ struct DomainFit {
   std::optional<FitRecord> fit{};
 };
 
+// The lines of the three protocols are fitted by their ratios (calibrate/collective_fit.cpp).
+inline constexpr auto k_protocol_form_numbers =
+    std::to_array<Number<DomainFit>>({{.key = "simple_ramp",
+                                       .member = &DomainFit::ramp,
+                                       .dimension = Dimension::seconds,
+                                       .rule = {.doc = "ns per square root of a byte"},
+                                       .per_root_byte = true,
+                                       .free = {.when = FreeWhen::protocol_form,
+                                                .start = k_ns,
+                                                .low = 0.01 * k_ns,
+                                                .high = 100 * k_ns,
+                                                .prior = 0.4,
+                                                .relative_to = RelativeTo::root_of_link}}});
+inline constexpr auto k_short_form_numbers = std::to_array<Number<DomainFit>>(
+    {{.key = "latency",
+      .member = &DomainFit::alpha_s,
+      .dimension = Dimension::seconds,
+      .rule = {.doc = "alpha", .required = true},
+      .free = {.when = FreeWhen::short_form, .start = 10 * k_us, .low = 0.5 * k_us, .high = 200 * k_us, .prior = 1.0}},
+     {.key = "ramp",
+      .member = &DomainFit::gamma,
+      .dimension = Dimension::seconds,
+      .rule = {.doc = "ns per square root of a byte", .required = true},
+      .per_root_byte = true,
+      .free = {.when = FreeWhen::short_form, .start = 6 * k_ns, .low = 0.05 * k_ns, .high = 200 * k_ns, .prior = 1.0}},
+     {.key = "bandwidth",
+      .member = &DomainFit::bandwidth,
+      .dimension = Dimension::bytes_per_second,
+      .rule = {.doc = "B, of wire bytes", .required = true, .positive = true},
+      .free = {.when = FreeWhen::short_form,
+               .start = 0.75,
+               .low = 0.02,
+               .high = 2.0,
+               .prior = 1.0,
+               .relative_to = RelativeTo::link}}});
+
 // Most that one channel of a tree between domains moves [B/s]; 0: not limited.
 struct TreeChannel {
   double two = 0.0;   // over two domains
@@ -144,6 +191,18 @@ struct TreeChannel {
 
   double over(std::int64_t domains) const { return domains == 2 ? two : more; }
 };
+
+inline constexpr auto k_tree_channel_numbers =
+    std::to_array<Number<TreeChannel>>({{.key = "two",
+                                         .member = &TreeChannel::two,
+                                         .dimension = Dimension::bytes_per_second,
+                                         .rule = {.doc = "over two domains; absent: no limit", .positive = true},
+                                         .zero_is_absent = true},
+                                        {.key = "more",
+                                         .member = &TreeChannel::more,
+                                         .dimension = Dimension::bytes_per_second,
+                                         .rule = {.doc = "over more domains; absent: no limit", .positive = true},
+                                         .zero_is_absent = true}});
 
 struct DomainLaws {
   // The links on which the fits were measured. On other links bandwidths scale in proportion, and of a latency only the
@@ -159,6 +218,33 @@ struct DomainLaws {
   TreeChannel switch_tree_channel{};  // c_s
 };
 
+inline constexpr auto k_domain_numbers = std::to_array<Number<DomainLaws>>(
+    {{.key = "link_bandwidth",
+      .member = &DomainLaws::link_bandwidth,
+      .dimension = Dimension::bytes_per_second,
+      .rule = {.doc = "of the links measured, per rank and direction", .positive = true},
+      .zero_is_absent = true},
+     {.key = "link_latency",
+      .member = &DomainLaws::link_latency_s,
+      .dimension = Dimension::seconds,
+      .rule = {.doc = "one way, of the links measured; absent: latencies do not follow links"}},
+     {.key = "ring_bandwidth",
+      .member = &DomainLaws::ring_bandwidth,
+      .dimension = Dimension::bytes_per_second,
+      .rule = {.doc = "busbw limit of the ring all-reduce", .positive = true},
+      .zero_is_absent = true},
+     {.key = "switch_bandwidth",
+      .member = &DomainLaws::switch_bandwidth,
+      .dimension = Dimension::bytes_per_second,
+      .rule = {.doc = "B_sw of in-switch reduction", .positive = true},
+      .zero_is_absent = true},
+     {.key = "assumed_efficiency",
+      .member = &DomainLaws::assumed_efficiency,
+      .rule = {.doc = "of stated bandwidth, where nothing was measured",
+               .required = true,
+               .maximum = 1.0,
+               .positive = true}}});
+
 struct FabricLaws {
   bool fitted = false;      // to transfers over such a network; else assumed
   double efficiency = 0.0;  // achieved over stated bandwidth between domains
@@ -167,6 +253,28 @@ struct FabricLaws {
   double peer_s = 0.0;      // per peer of an all-to-all
   double message_s = 0.0;   // per further message of a ring over the same network link
 };
+
+inline constexpr auto k_fabric_numbers =
+    std::to_array<Number<FabricLaws>>({{.key = "efficiency",
+                                        .member = &FabricLaws::efficiency,
+                                        .rule = {.required = true, .maximum = 1.0, .positive = true}},
+                                       {.key = "step",
+                                        .member = &FabricLaws::step_s,
+                                        .dimension = Dimension::seconds,
+                                        .rule = {.doc = "software cost of one step", .required = true}},
+                                       {.key = "ramp",
+                                        .member = &FabricLaws::ramp,
+                                        .dimension = Dimension::seconds,
+                                        .rule = {.doc = "ns per square root of a byte"},
+                                        .per_root_byte = true},
+                                       {.key = "peer",
+                                        .member = &FabricLaws::peer_s,
+                                        .dimension = Dimension::seconds,
+                                        .rule = {.doc = "per peer of an all-to-all", .required = true}},
+                                       {.key = "message",
+                                        .member = &FabricLaws::message_s,
+                                        .dimension = Dimension::seconds,
+                                        .rule = {.doc = "per further message of a ring over one network link"}}});
 
 struct TransferLaws {
   DomainLaws domain{};

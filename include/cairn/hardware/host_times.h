@@ -12,7 +12,10 @@
 // 2025).
 #pragma once
 
+#include <array>
 #include <optional>
+#include <string_view>
+#include <variant>
 
 #include "cairn/core/quantity.h"
 
@@ -32,5 +35,33 @@ struct HostTimes {
     return across ? launches_per_peer_across.value_or(launches_per_peer) : launches_per_peer;
   }
 };
+
+// All that is to be known of a number besides its formula. Rows are read by the reader and writer of frameworks'
+// profiles, in this order, and by elasticities, which scale times.
+struct HostNumber {
+  std::string_view key = {};  // under `fitted` of a framework's profile
+  std::variant<core::Seconds HostTimes::*, double HostTimes::*, std::optional<double> HostTimes::*> member = {};
+  std::string_view doc = {};
+  bool required = false;
+  std::optional<double> most = {};  // in the member's base unit
+};
+inline constexpr auto k_host_numbers = std::to_array<HostNumber>(
+    {{.key = "host_per_kernel",
+      .member = &HostTimes::per_kernel,
+      .doc = "host time to issue one kernel",
+      .required = true},
+     {.key = "host_per_micro_batch",
+      .member = &HostTimes::per_micro_batch,
+      .doc = "host time of each micro-batch",
+      .required = true},
+     {.key = "host_per_step", .member = &HostTimes::per_step, .doc = "host time of each step", .required = true},
+     {.key = "launches_per_peer",
+      .member = &HostTimes::launches_per_peer,
+      .doc = "kernels' worth of host time per rank and collective of tensor parallelism, in a pipeline across domains",
+      .most = 64.0},
+     {.key = "launches_per_peer_across",
+      .member = &HostTimes::launches_per_peer_across,
+      .doc = "in place of launches_per_peer where the group's ranks lie in several domains; absent: the same",
+      .most = 64.0}});
 
 }  // namespace cairn::hardware
