@@ -1,7 +1,6 @@
 // A framework profile: how a training framework (Megatron-LM, FSDP, ...) runs a plan. It holds facts that its source
 // code shows, and a few numbers that can only be fitted:
-//   host limits (hardware/host_times.h)   host_per_kernel, host_per_micro_batch, host_per_step, launches_per_peer and,
-//                                         where it differs across domains, launches_per_peer_across
+//   host limits (hardware/host_times.h)   the rows of k_host_numbers
 //   memory (hardware/allocator.h)         reserve_factor and exchange_factor, of frameworks whose tensors are not all
 //                                         known
 // Every profile has values of its own; `ideal` has the host limits at 0.
