@@ -1,7 +1,6 @@
 // Switches of frameworks whose ranks share sequences: what they exchange, keep and wait for, to the byte and the
 // picosecond.
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -9,8 +8,7 @@
 
 #include "cairn/experiment/job.h"
 #include "catch.h"
-#include "support/source_dir.h"
-#include "support/temporary_folder.h"
+#include "support/framework_step.h"
 #include "support/transfers.h"
 
 using namespace cairn;
@@ -27,42 +25,11 @@ training: {seq_len: 512, global_batch: 2, framework: FRAMEWORK, kernels: {attent
 strategy: {tp: 1, cp: 4, zero: 0}
 )";
 
-// A step of the ideal framework with these kernels, and other keys of its file.
-class RingStep {
+class RingStep : public cairn::testing::FrameworkStep {
  public:
-  explicit RingStep(const std::string& kernels, const std::string& keys = "", std::vector<std::string> overrides = {},
-                    const std::string& separate_qkv = "true") {
-    const std::string base = cairn::testing::source_dir() + "/configs/frameworks/ideal.yaml";
-    folder_.write("tested.yaml", "version: 1\nextends: " + base + "\nname: tested\nkernels: {value: {separate_qkv: " +
-                                     separate_qkv + kernels + "}}\n" + keys);
-    std::string text = k_ring_experiment;
-    const std::string what = "FRAMEWORK";
-    text.replace(text.find(what), what.size(), (folder_.path() / "tested.yaml").string());
-    core::Diagnostics diagnostics;
-    const config::Node node = config::parse_text(text, config::Syntax::yaml, "shared.yaml", diagnostics);
-    diagnostics.raise_if_errors();
-    job_ = std::make_unique<experiment::Job>(experiment::read(node, overrides),
-                                             config::Loader({cairn::testing::source_dir() + "/configs"}));
-    prediction_ = job_->run(predict::Engine::both).prediction;
-    CHECK(prediction_.event->makespan.time == prediction_.analytic.time);
-    CHECK(prediction_.breakdown.total() == prediction_.time);
-  }
-
-  const predict::Prediction& prediction() const { return prediction_; }
-  predict::PriceTable& prices() const { return job_->prices(); }
-  const program::Block& block(const std::string& name) const {
-    for (const program::Stage& stage : job_->program().kinds)
-      for (const program::Pass* pass : stage.passes)
-        for (const program::BlockRun& run : pass->runs)
-          if (run.block->name == name) return *run.block;
-    FAIL("no block " << name);
-    return *job_->program().kinds.front().passes.front()->runs.front().block;
-  }
-
- private:
-  test::TemporaryFolder folder_;
-  std::unique_ptr<experiment::Job> job_;
-  predict::Prediction prediction_;
+  explicit RingStep(const std::string& kernels, const std::string& keys = "",
+                    const std::vector<std::string>& overrides = {}, const std::string& separate_qkv = "true")
+      : FrameworkStep(k_ring_experiment, "separate_qkv: " + separate_qkv + kernels, keys, overrides) {}
 };
 
 double ring_operator_bytes(const program::Block& block, const std::string& name) {

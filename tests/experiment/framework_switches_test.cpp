@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,9 +9,8 @@
 #include "cairn/experiment/job.h"
 #include "catch.h"
 #include "support/complaints.h"
+#include "support/framework_step.h"
 #include "support/passes.h"
-#include "support/source_dir.h"
-#include "support/temporary_folder.h"
 #include "support/transfers.h"
 
 using namespace cairn;
@@ -41,43 +39,10 @@ std::string with(std::string text, const std::string& what, const std::string& b
   return text.replace(text.find(what), what.size(), by);
 }
 
-// A job and the files it came from.
-class Under {
+class Under : public cairn::testing::FrameworkStep {
  public:
-  explicit Under(const Case& each) {
-    const std::string base = cairn::testing::source_dir() + "/configs/frameworks/ideal.yaml";
-    folder_.write("tested.yaml", "version: 1\nextends: " + base + "\nname: tested\nkernels: {value: {compiled: false" +
-                                     each.kernels + "}}\n" + each.keys);
-    core::Diagnostics diagnostics;
-    const config::Node node =
-        config::parse_text(with(k_switched, "FRAMEWORK", (folder_.path() / "tested.yaml").string()),
-                           config::Syntax::yaml, "switch.yaml", diagnostics);
-    diagnostics.raise_if_errors();
-    job_ = std::make_unique<experiment::Job>(experiment::read(node, each.overrides),
-                                             config::Loader({cairn::testing::source_dir() + "/configs"}));
-    prediction_ = job_->run(predict::Engine::both).prediction;
-    CHECK(prediction_.event->makespan.time == prediction_.analytic.time);
-    CHECK(prediction_.breakdown.total() == prediction_.time);
-  }
-
-  const predict::Prediction& prediction() const { return prediction_; }
-  const experiment::Job& job() const { return *job_; }
-
-  const program::Program& program() const { return job_->program(); }
-  predict::PriceTable& prices() const { return job_->prices(); }
-  const program::Block& block(const std::string& name) const {
-    for (const program::Stage& stage : job_->program().kinds)
-      for (const program::Pass* pass : stage.passes)
-        for (const program::BlockRun& run : pass->runs)
-          if (run.block->name == name) return *run.block;
-    FAIL("no block " << name);
-    return *job_->program().kinds.front().passes.front()->runs.front().block;
-  }
-
- private:
-  test::TemporaryFolder folder_;
-  std::unique_ptr<experiment::Job> job_;
-  predict::Prediction prediction_;
+  explicit Under(const Case& each)
+      : FrameworkStep(k_switched, "compiled: false" + each.kernels, each.keys, each.overrides) {}
 };
 
 struct Work {
