@@ -230,10 +230,10 @@ double CostPricer::leaving(const program::Transfer& transfer, std::int64_t unit,
     const std::int64_t senders = std::min(transfer.group.hops_out(unit, transfer.reach), sharing);
     return transfer.bytes * static_cast<double>(senders) / static_cast<double>(sharing);
   }
-  return leaving(transfer, members(transfer.group, unit, reach_of(transfer) != k_collective));
+  return leaving_units(transfer, members(transfer.group, unit, reach_of(transfer) != k_collective));
 }
 
-double CostPricer::leaving(const program::Transfer& transfer, std::int64_t ranks) {
+double CostPricer::leaving_units(const program::Transfer& transfer, std::int64_t ranks) {
   const std::int64_t units = (transfer.group.size + ranks - 1) / ranks;
   if (units <= 1) return 0.0;
   const auto together = static_cast<double>(ranks);
@@ -251,7 +251,7 @@ CostPricer::Sent CostPricer::sent(const program::Transfer& transfer) {
   if (where.domains() == 1) return {.scale_up = total, .scale_out = 0.0};
   if (where.ranks_per_domain == 1) return {.scale_up = 0.0, .scale_out = transfer.across * total};
   const auto inside = static_cast<double>(where.ranks_per_domain);
-  const double across = leaving(transfer, where.ranks_per_domain);
+  const double across = leaving_units(transfer, where.ranks_per_domain);
   if (transfer.across == 1.0) return {.scale_up = std::max(0.0, total - across), .scale_out = across};
   // A row that crosses once is forwarded inside, so every row passes the inner links unless it is at its target
   // already.

@@ -83,8 +83,9 @@ class CostPricer final : public Pricer {
     double scale_out = 0.0;
   };
   Sent sent(const program::Transfer& transfer);
-  // Bytes that each of `sharing` ranks on one link out of a unit of `unit` ranks sends over it, by the algorithm that
-  // is priced. Of messages around a ring few leave (program::Group::hops_out): those over the busiest link, shared out.
+  // Bytes that each of `sharing` ranks on one link out of a unit of `unit` consecutive ranks, of any group, sends over
+  // it, by the algorithm that is priced. Of messages around a ring few leave (program::Group::hops_out): those over the
+  // busiest link, shared out.
   double leaving(const program::Transfer& transfer, std::int64_t unit, std::int64_t sharing);
 
   cost::ShardPricer& shards() { return shards_; }
@@ -111,8 +112,9 @@ class CostPricer final : public Pricer {
   const Route& route(const program::Transfer& transfer);
   // Ranks of a group in one unit of consecutive ranks.
   static std::int64_t members(const program::Group& group, std::int64_t unit, bool message);
-  // Bytes that one rank sends out of units in each of which `ranks` of the group lie.
-  double leaving(const program::Transfer& transfer, std::int64_t ranks);
+  // Bytes that one rank of a collective sends to other units, where each unit holds `ranks` of the group, however many
+  // others it holds besides.
+  double leaving_units(const program::Transfer& transfer, std::int64_t ranks);
   // Of a collective whose bytes take any time.
   double held_while_moving(const program::Transfer& transfer, const cost::TransferTime& time);
   cost::GroupBinding binding(const program::Transfer& transfer);
