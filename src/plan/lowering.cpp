@@ -215,7 +215,7 @@ class Lowering::Implementation {
 
   LayerKey layer_key_of(const Structure& structure, const Meshes& meshes) const {
     LayerKey key = layer_key(structure, meshes, layers_.has_experts());
-    const bool across = domain_ > 0 && key.tensor.fewest_members(domain_) < key.tensor.size;
+    const bool across = domain_ > 0 && key.tensor.crosses(domain_);
     const bool per_peer = across ? behaviour_.issues_per_peer_across : behaviour_.issues_per_peer;
     key.issues_per_peer = per_peer && leaves_domain(meshes.dense.group(Axis::pipeline), domain_);
     return key;

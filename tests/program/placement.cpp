@@ -91,6 +91,7 @@ TEST_CASE("the fewest and the most ranks of a group that share a domain") {
         REQUIRE(group.fewest_members(domain) == fewest);
         REQUIRE(group.members(domain) == most);
         REQUIRE(group.fills_evenly(domain) == (fewest == most));
+        REQUIRE(group.crosses(domain) == (fewest < size));
       }
 }
 

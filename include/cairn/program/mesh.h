@@ -52,6 +52,8 @@ struct Group {
   // domain divide one another.
   std::int64_t fewest_members(std::int64_t domain) const;
   bool fills_evenly(std::int64_t domain) const { return fewest_members(domain) == members(domain); }
+  // Whether the group, or one that lies like it, has ranks in several domains.
+  bool crosses(std::int64_t domain) const { return fewest_members(domain) < size; }
   // The least L such that one aligned block of ranks [k L, (k + 1) L) holds the whole group. Exact where the strides of
   // the axes divide each other.
   std::int64_t extent() const;

@@ -213,8 +213,8 @@ std::set<std::string> CostPricer::assumptions() const {
 Price CostPricer::transfer(const program::Transfer& transfer) {
   double issue = 0.0;  // [ps]
   if (transfer.per_peer) {
-    const bool across = route(transfer).binding.domains() > 1;
-    issue = static_cast<double>(transfer.group.size) * host_.per_peer(across) * static_cast<double>(host_per_kernel());
+    const double launches = host_.per_peer(transfer.group.crosses(network_.domain()));
+    issue = static_cast<double>(transfer.group.size) * launches * static_cast<double>(host_per_kernel());
   }
   if (issue >= static_cast<double>(core::k_reach))
     throw core::OutOfRange(
