@@ -409,13 +409,19 @@ class Lowering::Implementation {
   }
 
   // The ranks that hold copies of a stage's parameters where other stages (model copies) hold them as well: one row for
-  // each stage of a replica group. The rows lie as far apart as in the replica group that is spread over most domains.
+  // each stage of a replica group; a single row where all stages do, side by side. Rows lie at least as far apart as in
+  // the replica group that is spread over most domains, and whole sections of the pipeline, of size / rows stages: of
+  // any two neighbouring ones that begin at an even one, all replica groups hold equally many. So no unit of ranks is
+  // taken to hold more of a group than the emptiest does.
   Group over_replicas(Group ranks, const ReplicaGroups& replicas, const Group& pipeline) const {
-    ranks.rows = std::ssize(replicas.groups.front());
-    ranks.size *= ranks.rows;
-    ranks.apart = pipeline.stride * (pipeline.size / ranks.rows);
-    const std::int64_t together = rows_in_domain(replicas);
-    if (together < ranks.rows) ranks.apart = std::max(ranks.apart, (domain_ + together - 1) / together);
+    const std::int64_t rows = std::ssize(replicas.groups.front());
+    const bool neighbours = rows == pipeline.size && pipeline.stride == ranks.stride * ranks.size;
+    ranks.size *= rows;
+    if (neighbours) return ranks;
+    ranks.rows = rows;
+    const std::int64_t section = pipeline.stride * (pipeline.size / rows), together = rows_in_domain(replicas);
+    const std::int64_t least = together < rows ? (domain_ + together - 1) / together : section;
+    ranks.apart = (least + section - 1) / section * section;
     return ranks;
   }
 
