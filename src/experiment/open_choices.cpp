@@ -19,7 +19,7 @@ predict::MemoryLimits memory_limits(const Case& asked) {
           .library_bytes = library.base(),
           .host = asked.parts.machine.cluster.value.host,
           .gpus_per_node = asked.parts.machine.network.gpus_per_node,
-          .reserved_bytes = accelerator.reserved_memory.of_process().base(),
+          .process_bytes = accelerator.reserved_memory.of_process().base(),
           .capacity_bytes = accelerator.process_memory().base()};
 }
 

@@ -116,7 +116,7 @@ class Trials::Implementation {
     }
   };
 
-  double outside() const { return limits_.library_bytes + limits_.reserved_bytes; }
+  double outside() const { return limits_.library_bytes + limits_.process_bytes; }
 
   // The one that was asked for last is asked first.
   Family& family_of(const Case& asked) {

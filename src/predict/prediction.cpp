@@ -109,7 +109,7 @@ void reserve(MemoryReport& report, const program::Program& program, const Memory
   const hardware::Allocator& allocator = limits.allocator;
   const double library = limits.library_bytes;
   double waste = 0.0;
-  const double capacity = limits.capacity_bytes - limits.reserved_bytes;
+  const double capacity = limits.capacity_bytes - limits.process_bytes;
   if (allocator.caching && report.allocated_peak <= capacity) {
     const auto rules = allocator.rules(capacity);
     const AllocatorPeaks peaks = allocator_peaks(program, report.peak_stage, rules, library);
@@ -122,10 +122,10 @@ void reserve(MemoryReport& report, const program::Program& program, const Memory
     const double held = std::accumulate(resident.begin(), resident.end(), 0.0) + library;
     const double passing = std::max(0.0, stage.allocated_peak - held);
     stage.reserved_peak = stage.allocated_peak + std::max(waste, (factor - 1.0) * passing);
-    stage.device_peak = stage.reserved_peak + limits.reserved_bytes;
+    stage.device_peak = stage.reserved_peak + limits.process_bytes;
     report.reserved_peak = std::max(report.reserved_peak, stage.reserved_peak);
   }
-  report.device_peak = report.reserved_peak + limits.reserved_bytes;
+  report.device_peak = report.reserved_peak + limits.process_bytes;
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ struct Case {
     for (int tried = 0; shared && s.context == 1 && tried < 8; ++tried) random_context(random, s, attention_of(config));
     random_experts(random, s);
     s.bilevel_experts = config.moe->dispatcher == models::Dispatcher::smile;
-    s.expert_domains = 0;
+    s.expert_domain_limit = 0;
     s.shard = 0;
     s.offload = {};
     return s;

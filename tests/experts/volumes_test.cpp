@@ -138,9 +138,9 @@ TEST_CASE("A token's copies cross to a domain once, to so many domains at most")
   plan::Strategy s = mixture_strategy(16);
   s.expert_copies = 2;
   REQUIRE(plan::share_across(s, 4) == 1.0);
-  s.expert_domains = 4;  // of 4 domains two copies meet 4 (1 - (3/4)^2) = 1.75
+  s.expert_domain_limit = 4;  // of 4 domains two copies meet 4 (1 - (3/4)^2) = 1.75
   REQUIRE(plan::share_across(s, 4) == 1.75 / 2);
-  s.expert_domains = 1;
+  s.expert_domain_limit = 1;
   REQUIRE(plan::share_across(s, 4) == 0.5);
   Lowered lowered(small_mixture(), s, 4);
   for (const program::Work& work : lowered.forward().works)

@@ -85,10 +85,10 @@ TEST_CASE("Copies of a token are told apart from the domains that they go to, wh
   const ir::Model model = models::build_transformer(config, {});
   plan::Strategy limited = mixture_strategy(4);
   limited.expert_copies = 2;
-  limited.expert_domains = 1;
+  limited.expert_domain_limit = 1;
   plan::Strategy unlimited = limited;
   unlimited.expert_copies = (std::int64_t{1} << 24) + 2;
-  unlimited.expert_domains = 0;
+  unlimited.expert_domain_limit = 0;
   require_apart(model, k_mixture_sequence, limited, unlimited);
 }
 

@@ -204,7 +204,7 @@ inline auto structure() {
       one_of<&S::pipeline>("pipeline", {1, 2, 3, 4}), one_of<&S::data>("data", {1, 2, 3, 4}),
       one_of<&S::context>("context", {1, 2, 4}), one_of<&S::attention>("attention", sharings()),
       one_of<&S::expert>("expert", {1, 2, 4, 8}), one_of<&S::expert_tensor>("expert_tensor", {1, 2, 4}),
-      either<&S::bilevel_experts>("bilevel_experts"), one_of<&S::expert_domains>("expert_domains", {0, 1, 2}),
+      either<&S::bilevel_experts>("bilevel_experts"), one_of<&S::expert_domain_limit>("expert_domain_limit", {0, 1, 2}),
       one_of<&S::expert_copies>("expert_copies", {1, 2, 4}), either<&S::overlap_experts>("overlap_experts"),
       shuffled<&S::order>("order"), shuffled<&S::expert_order>("expert_order"),
       one_of<&S::micro_batch>("micro_batch", {1, 2, 3}), one_of<&S::micro_batches>("micro_batches", {1, 2, 4, 6, 8}),

@@ -228,7 +228,7 @@ inline void random_experts(core::Random& random, plan::Strategy& s) {
   if (fits(2 * s.expert) && coin(random)) s.expert_tensor = 2;
   s.bilevel_experts = coin(random);
   s.overlap_experts = coin(random);
-  s.expert_domains = between(random, 0, 2);
+  s.expert_domain_limit = between(random, 0, 2);
   s.expert_copies = between(random, 1, 4);
   s.expert_order = {program::Axis::expert_tensor, program::Axis::expert, program::Axis::expert_data};
   if (coin(random)) std::swap(s.expert_order.front(), s.expert_order.back());

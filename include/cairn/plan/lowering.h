@@ -75,8 +75,8 @@ ExpertSplit expert_split(const Structure& structure, std::int64_t domain);
 std::int64_t experts_in_domain(const Structure& structure, std::int64_t domain);
 // Transfer::across of a token exchange, in (0, 1]: k copies of a token go to experts spread evenly over N domains, the
 // token to at most L of these:  min(L, N (1 - (1 - 1/N)^k)) / k     (expected distinct domains per copy)
-// k is Structure::expert_copies, L is Structure::expert_domains, and N follows from Structure::expert and `domain`.
-// Where L is 0 every copy crosses by itself, and the share is 1.
+// k is Structure::expert_copies, L is Structure::expert_domain_limit, and N follows from Structure::expert and
+// `domain`. Where L is 0 every copy crosses by itself, and the share is 1.
 double share_across(const Structure& structure, std::int64_t domain);
 bool has_experts(const ir::Model& model);
 

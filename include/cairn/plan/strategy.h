@@ -96,7 +96,7 @@ struct Structure : LayerSettings {
   std::int64_t expert_tensor = 1;  // ranks over which each expert is split
   bool bilevel_experts = false;    // the token exchange takes two steps: to the right domain, then to a rank inside it
   // Most domains that one token may be sent to, each of which it crosses to once; 0: every copy crosses by itself.
-  std::int64_t expert_domains = 0;
+  std::int64_t expert_domain_limit = 0;
   std::int64_t expert_copies = 1;  // experts per token (top-k): copies of it that are sent
   bool overlap_experts = false;    // the token exchange overlaps all computation that does not depend on it
   program::AxisOrder order{program::Axis::tensor, program::Axis::context, program::Axis::data, program::Axis::pipeline};

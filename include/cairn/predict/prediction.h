@@ -93,7 +93,7 @@ struct MemoryLimits {
   double library_bytes = 0.0;          // that libraries hold all the time, from the allocator
   std::optional<hardware::Host> host;  // of one node
   std::int64_t gpus_per_node = 1;
-  double reserved_bytes = 0.0;  // device memory of the process beside its tensors: context, communicators
+  double process_bytes = 0.0;   // device memory of the process beside its tensors: context, communicators
   double capacity_bytes = 0.0;  // device memory that processes can have
 };
 // The allocator is played for the fullest stage (predict/account/allocator_replay.h); the others are taken to waste as

@@ -34,7 +34,7 @@ ExpertKey expert_key(const Structure& structure, const Mesh& experts) {
   return {.expert = experts.group(Axis::expert),
           .expert_tensor = experts.group(Axis::expert_tensor),
           .bilevel = structure.bilevel_experts,
-          .domains = structure.expert_domains,
+          .domain_limit = structure.expert_domain_limit,
           .copies = structure.expert_copies,
           .overlap = structure.overlap_experts};
 }
@@ -87,11 +87,11 @@ ExpertSplit expert_split(const ExpertKey& key, std::int64_t domain) {
 }
 
 double share_across(const ExpertKey& key, std::int64_t domain) {
-  if (key.domains == 0) return 1.0;
+  if (key.domain_limit == 0) return 1.0;
   const auto domains = static_cast<double>(key.expert.size / experts_in_domain(key, domain));
   const auto copies = static_cast<double>(key.copies);
   const double distinct = domains * (1.0 - std::pow(1.0 - 1.0 / domains, copies));
-  return std::min(distinct, static_cast<double>(key.domains)) / copies;
+  return std::min(distinct, static_cast<double>(key.domain_limit)) / copies;
 }
 
 namespace {

@@ -25,7 +25,7 @@ struct ExpertKey {
   Group expert;
   Group expert_tensor;
   bool bilevel = false;
-  std::int64_t domains = 0;
+  std::int64_t domain_limit = 0;
   std::int64_t copies = 1;
   bool overlap = false;
   friend bool operator==(const ExpertKey&, const ExpertKey&) = default;
