@@ -208,7 +208,8 @@ void append_skipped(const FamilyResult& family, std::string& out) {
 constexpr std::string_view k_below =
     "\nEvery run as framework ideal has it: the same plan, precision and kernels, no overheads of software, by the\n"
     "fastest of the libraries that its accelerator's calibration knows. bias: the mean of predicted / measured - 1.\n"
-    "Measured software is no faster: where the mean is not below 0, prices or the table's rows are wrong.\n";
+    "Measured software is no faster in the mean of every family, though single rows may be: where the mean is not\n"
+    "below 0, prices or the table's rows are wrong.\n";
 
 void append_ideal(const Report& report, std::string& out) {
   auto to = std::back_inserter(out);
