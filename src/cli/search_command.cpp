@@ -11,7 +11,6 @@
 #include "context.h"
 #include "ending.h"
 #include "exit_code.h"
-#include "failure.h"
 #include "interruption.h"
 #include "journal_file.h"
 #include "known_words.h"
@@ -184,11 +183,8 @@ int command(const SearchArguments& arguments, Context& context) {
   set_verbosity(context.common);
   try {
     search_layouts(arguments, context, ending, processes);
-  } catch (const std::exception& error) {
-    const Failure failure = current_failure();
-    const bool bug = failure.code == k_bug;  // the first says that it is one
-    search::decline(*processes.wire(), bug ? error.what() : failure.lines.front(),
-                    bug ? search::Fault::bug : search::Fault::lacking);
+  } catch (const std::exception&) {
+    search::decline(*processes.wire(), std::current_exception());
   }
   return k_ok;  // another exit code would make the launcher end the first before it has told why
 }

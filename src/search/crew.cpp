@@ -10,6 +10,7 @@
 #include "cairn/core/diagnostics.h"
 #include "cairn/core/workers.h"
 #include "cairn/search/journal.h"
+#include "problem.h"
 
 namespace cairn::search {
 namespace {
@@ -21,13 +22,6 @@ constexpr std::chrono::microseconds k_longest_nap{2000};
 constexpr std::size_t k_rounds_ahead = 4;
 // Boxes that a process holds for each of its threads: one that is explored, one that waits.
 constexpr std::size_t k_boxes_a_thread = 2;
-
-// What another process has said against itself.
-std::exception_ptr problem_of(std::size_t rank, const json& why, const json& fault) {
-  const std::string text = fmt::format("process {}: {}", rank, why.get<std::string>());
-  if (fault.get<int>() == static_cast<int>(Fault::bug)) return std::make_exception_ptr(std::runtime_error(text));
-  return std::make_exception_ptr(core::CapabilityError(text));
-}
 
 }  // namespace
 
@@ -221,7 +215,7 @@ bool Crew::hear(Round& round) {
   const std::optional<Message> message = request_.wire->receive();
   if (!message) return false;
   const json words = json::from_cbor(message->bytes);
-  if (words.contains("failed")) std::rethrow_exception(problem_of(message->from, words["failed"], words.at("fault")));
+  if (words.contains("failed")) std::rethrow_exception(problem_of(message->from, words["failed"]));
   Hand& hand = hands_.at(message->from);
   if (words.contains("of")) {
     if (words["of"] != request_.of)
@@ -235,7 +229,7 @@ bool Crew::hear(Round& round) {
   if (words.contains("threw")) {
     const json& line = words["threw"];
     --hand.holds;
-    keep(round, line, problem_of(message->from, line.at("why"), line.at("fault")));
+    keep(round, line, problem_of(message->from, line.at("problem")));
     return true;
   }
   for (const json& line : words.at("found")) {

@@ -5,19 +5,18 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <stop_token>
 #include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "cairn/core/diagnostics.h"
 #include "cairn/search/crew.h"
 #include "cairn/search/search.h"
 #include "crew.h"
 #include "explorer.h"
 #include "findings_json.h"
+#include "problem.h"
 
 namespace cairn::search {
 namespace {
@@ -30,33 +29,6 @@ void say(Wire& wire, std::size_t to, const json& words) { wire.send(to, json::to
 std::pair<std::size_t, json> heard(Wire& wire) {
   for (Nap nap;; std::this_thread::sleep_for(nap.next()))
     if (const std::optional<Message> message = wire.receive()) return {message->from, json::from_cbor(message->bytes)};
-}
-
-json complaint(const char* key, json of_what, Fault fault) {
-  return {{key, std::move(of_what)}, {"fault", static_cast<int>(fault)}};
-}
-
-// Of a box that threw the exception that is being handled.
-json thrown_by(const Box& box) {
-  const auto said = [&](const std::string& why, Fault fault) {
-    const BoxKey key = key_of(box);
-    json line = complaint("why", why, fault);
-    line["box"] = {key.first, key.second};
-    return line;
-  };
-  try {
-    throw;
-  } catch (const core::ConfigurationError& error) {
-    return said(error.what(), Fault::lacking);
-  } catch (const core::CapabilityError& error) {
-    return said(error.what(), Fault::lacking);
-  } catch (const core::InputOutputError& error) {
-    return said(error.what(), Fault::lacking);
-  } catch (const std::bad_alloc&) {
-    return said("this machine has too little memory", Fault::lacking);
-  } catch (const std::exception& error) {
-    return said(error.what(), Fault::bug);
-  }
 }
 
 void leave(Wire& wire) { say(wire, 0, {{"gone", true}}); }
@@ -130,7 +102,8 @@ class Serving {
       try {
         line = line_of(box, explorer.explored(box));
       } catch (const std::exception&) {
-        line = thrown_by(box);
+        const BoxKey key = key_of(box);
+        line = {{"box", {key.first, key.second}}, {"problem", json_of_problem(std::current_exception())}};
         threw = true;
       }
       lock.lock();
@@ -157,8 +130,8 @@ void serve(const Request& request) {
   leave(*request.wire);
 }
 
-void decline(Wire& wire, const std::string& why, Fault fault) {
-  say(wire, 0, complaint("failed", why, fault));
+void decline(Wire& wire, const std::exception_ptr& problem) {
+  say(wire, 0, {{"failed", json_of_problem(problem)}});
   while (!heard(wire).second.contains("end")) {
   }
   leave(wire);

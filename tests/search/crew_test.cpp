@@ -4,6 +4,7 @@
 #include "catch.h"
 
 #include <cstddef>
+#include <exception>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -104,7 +105,8 @@ TEST_CASE("A process that cannot serve ends the search with what it says") {
     }
     FAIL("the other process was never heard");
   };
-  fails([](search::Wire& wire) { search::decline(wire, "no such file", search::Fault::lacking); },
-        "process 1: no such file");
+  fails(
+      [](search::Wire& wire) { search::decline(wire, std::make_exception_ptr(core::CapabilityError("no such file"))); },
+      "process 1: no such file");
   fails(serving(small, 1, R"({"experiment": "yours"})"), "process 1 has another program");
 }

@@ -5,17 +5,21 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "cairn/core/diagnostics.h"
+#include "cairn/core/out_of_range.h"
 #include "cairn/search/crew.h"
 #include "crew.h"
 #include "explorer.h"
@@ -93,6 +97,35 @@ struct Boxes {
   }
 };
 
+// What rank 0 throws when another process throws `problem` and declines.
+template <class Problem>
+std::exception_ptr declined(const Problem& problem) {
+  SmallSearch small;
+  Others others(2, [&](search::Wire& wire) { search::decline(wire, std::make_exception_ptr(problem)); });
+  wait_until([&] { return others.waiting() == 1; });
+  for (int trial = 0; trial < 1000; ++trial) {  // a short search may end before the other is heard
+    try {
+      small.run(k_never, false, 1, others.wire());
+    } catch (const std::exception&) {
+      return std::current_exception();
+    }
+  }
+  FAIL("the other process was never heard");
+  return {};
+}
+
+template <class Thrown>
+void check_declined(const std::exception_ptr& problem, const std::string& text) {
+  try {
+    std::rethrow_exception(problem);
+  } catch (const Thrown& error) {
+    CHECK(typeid(error) == typeid(Thrown));
+    CHECK(std::string(error.what()) == text);
+  } catch (const std::exception& error) {
+    FAIL("of another type: " << error.what());
+  }
+}
+
 }  // namespace
 
 TEST_CASE("Every process gets boxes of a search, and each box goes to one") {
@@ -146,28 +179,37 @@ TEST_CASE("A process that is dismissed begins no further box") {
   CHECK(begun == k_threads);
 }
 
-TEST_CASE("What a box throws that is looked at ahead is thrown once it is asked for") {
+TEST_CASE("What a box throws that is looked at ahead is thrown once it is asked for, by its type") {
   const SmallSearch small;
   const Boxes boxes(small);
-  const search::Space space = hooked(small.space(), fail_where_bad);
-  for (const std::size_t ranks : {1, 3}) {
-    INFO(ranks << " processes");
-    Others others(ranks, [&](search::Wire& wire) {
-      search::Request request = small.request(1, space);
-      request.wire = &wire;
-      search::serve(request);
+  for (const bool refused : {false, true}) {
+    const search::Space space = hooked(small.space(), [&](std::int64_t tp) {
+      if (refused && tp == k_bad) throw core::ConfigurationError("strategy.tp", "too many", "use 2");
+      fail_where_bad(tp);
     });
-    search::Request request = small.request(2, space);
-    request.wire = others.wire();
-    constexpr std::size_t k_at_once = 16;
-    search::Crew crew(request, k_at_once);
-    wait_until([&] { return others.waiting() == ranks - 1; });
-    for (const search::Box& each : boxes.good) {
-      const auto found = crew.explored({each}, boxes.bad);
-      REQUIRE(found.size() == 1);
-      CHECK(found.front().has_value());
+    for (const std::size_t ranks : {1, 3}) {
+      INFO(ranks << " processes, refused " << refused);
+      Others others(ranks, [&](search::Wire& wire) {
+        search::Request request = small.request(1, space);
+        request.wire = &wire;
+        search::serve(request);
+      });
+      search::Request request = small.request(2, space);
+      request.wire = others.wire();
+      constexpr std::size_t k_at_once = 16;
+      search::Crew crew(request, k_at_once);
+      wait_until([&] { return others.waiting() == ranks - 1; });
+      for (const search::Box& each : boxes.good) {
+        const auto found = crew.explored({each}, boxes.bad);
+        REQUIRE(found.size() == 1);
+        CHECK(found.front().has_value());
+      }
+      const auto explore_bad = [&] { crew.explored({boxes.bad.front()}, {}); };
+      if (refused)
+        CHECK_THROWS_AS(explore_bad(), core::ConfigurationError);
+      else
+        CHECK_THROWS_AS(explore_bad(), std::runtime_error);
     }
-    CHECK_THROWS_AS(crew.explored({boxes.bad.front()}, {}), std::runtime_error);
   }
 }
 
@@ -190,19 +232,29 @@ TEST_CASE("Boxes before one that fails are explored, and those after it need not
   CHECK(good == 2 * once);  // the first one again, which alone was explored
 }
 
-TEST_CASE("A bug of another process is an internal error of the search") {
-  SmallSearch small;
-  Others others(2, [](search::Wire& wire) { search::decline(wire, "out of order", search::Fault::bug); });
-  wait_until([&] { return others.waiting() == 1; });
-  for (int trial = 0; trial < 1000; ++trial) {  // a short search may end before the other is heard
-    try {
-      small.run(k_never, false, 1, others.wire());
-    } catch (const core::CapabilityError&) {
-      FAIL("not the machine's fault");
-    } catch (const std::runtime_error& error) {
-      CHECK(std::string(error.what()) == "process 1: out of order");
-      return;
-    }
-  }
-  FAIL("the other process was never heard");
+TEST_CASE("What another process throws is thrown by the first, by its type") {
+  const std::string said = "out of order", told = "process 1: out of order";
+  check_declined<std::runtime_error>(declined(std::logic_error(said)), told);
+  check_declined<core::CapabilityError>(declined(core::CapabilityError(said)), told);
+  check_declined<core::CapabilityError>(declined(std::bad_alloc()), "process 1: this machine has too little memory");
+  check_declined<core::InputOutputError>(declined(core::InputOutputError(said)), told);
+  check_declined<core::ConfigurationError>(declined(core::OutOfRange("too large", "use less")),
+                                           "error: process 1: too large (use less)");
+  const std::vector<core::Diagnostic> wrong{{.severity = core::Severity::warning,
+                                             .file = "a.yaml",
+                                             .line = 3,
+                                             .column = 7,
+                                             .key_path = "model",
+                                             .message = "old",
+                                             .hint = ""},
+                                            {.severity = core::Severity::error,
+                                             .file = "",
+                                             .line = 0,
+                                             .column = 0,
+                                             .key_path = "strategy.tp",
+                                             .message = "3 of 4",
+                                             .hint = "use 2"}};
+  check_declined<core::ConfigurationError>(declined(core::ConfigurationError(wrong)),
+                                           "a.yaml:3:7: warning: model: process 1: old\n"
+                                           "error: strategy.tp: process 1: 3 of 4 (use 2)");
 }

@@ -7,8 +7,8 @@
 //
 //   rank r -> 0   {"of": ..., "threads": T}   it has begun
 //                 {"found": [line, ...]}      lines as in a journal (journal.h)
-//                 {"threw": {"box": box, "why": why, "fault": fault}}   it explored a box, which failed
-//                 {"failed": why, "fault": fault}                       it cannot go on
+//                 {"threw": {"box": box, "problem": problem}}   it explored a box, which failed
+//                 {"failed": problem}         it cannot go on
 //                 {"gone": true}              its last word
 //   rank 0 -> r   {"boxes": [box, ...]}
 //                 {"end": true}
@@ -18,8 +18,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace cairn::search {
@@ -51,11 +51,10 @@ class Wire {
 // Explores the boxes that rank 0 sends over request.wire, on request.threads, until it is dismissed. Of the request
 // `top`, `exhaustive`, `contention`, `journal`, `stop` and `progress` are those of rank 0.
 void serve(const Request& request);
-// Whose fault it is that a process cannot do its part: rank 0 throws core::CapabilityError for what its machine, its
-// files or its build lack, and std::runtime_error, an internal error, for a bug.
-enum class Fault : std::uint8_t { lacking, bug };
-// Tells rank 0 why this process cannot serve, and waits until it is dismissed.
-void decline(Wire& wire, const std::string& why, Fault fault);
+// Tells rank 0 why this process cannot serve, and waits until it is dismissed. Rank 0 throws what was thrown here, and
+// ends with the exit code that it would have of its own: core::ConfigurationError for what a user can get wrong,
+// core::InputOutputError, core::CapabilityError, and std::runtime_error, an internal error, for anything else.
+void decline(Wire& wire, const std::exception_ptr& problem);
 // By rank 0, when its answer has been written or there will be none: the others may go. Returns when they have said so,
 // however late: the end of MPI waits for every process, so that going without one that is stopped (SIGSTOP) would only
 // move the wait, and ending without MPI's end is an error to the launcher, beside an answer that is right.
