@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "explorer.h"
 #include "findings_json.h"
 #include "problem.h"
+#include "serving.h"
 
 namespace cairn::search {
 namespace {
@@ -33,97 +32,86 @@ std::pair<std::size_t, json> heard(Wire& wire) {
 
 void leave(Wire& wire) { say(wire, 0, {{"gone", true}}); }
 
-// Threads that explore the boxes that have come, beside one that speaks with rank 0.
-class Serving {
- public:
-  explicit Serving(const Request& request) : wire_(*request.wire), request_(request) {
-    request_.journal = nullptr;
-    request_.progress = {};
-    request_.stop = [this] { return over_.load(); };
-    for (std::size_t i = 0; i < std::max<std::size_t>(1, request.threads); ++i)
-      explorers_.push_back(std::make_unique<Explorer>(request_));
-    for (const auto& each : explorers_)
-      threads_.emplace_back([this, &explorer = *each](const std::stop_token& stop) { explore(stop, explorer); });
-  }
-  // What is under way is of no use, and nothing more is begun.
-  ~Serving() {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-    boxes_.clear();
-    for (std::jthread& each : threads_) each.request_stop();
-  }
-  Serving(const Serving&) = delete;
-  Serving& operator=(const Serving&) = delete;
-
-  void run() {
-    say(wire_, 0, {{"of", request_.of}, {"threads", explorers_.size()}});
-    for (Nap nap;; std::this_thread::sleep_for(nap.next())) {
-      while (const std::optional<Message> message = wire_.receive()) {
-        const json words = json::from_cbor(message->bytes);
-        if (words.contains("end")) return;
-        take(words.at("boxes"));
-        nap.wake();
-      }
-      if (json::array_t lines = found(); !lines.empty()) {
-        say(wire_, 0, {{"found", std::move(lines)}});
-        nap.wake();
-      }
-      for (json& each : thrown()) {
-        say(wire_, 0, {{"threw", std::move(each)}});
-        nap.wake();
-      }
-    }
-  }
-
- private:
-  void take(const json& boxes) {
-    const std::lock_guard lock(mutex_);
-    for (const json& each : boxes) boxes_.push_back(box_of(each));
-    come_.notify_all();
-  }
-
-  json::array_t found() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(lines_, {});
-  }
-  json::array_t thrown() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(thrown_, {});
-  }
-
-  void explore(const std::stop_token& stop, Explorer& explorer) {
-    std::unique_lock lock(mutex_);
-    while (come_.wait(lock, stop, [this] { return !boxes_.empty(); }) && !stop.stop_requested()) {
-      const Box box = std::move(boxes_.front());
-      boxes_.pop_front();
-      lock.unlock();
-      json line;
-      bool threw = false;
-      try {
-        line = line_of(box, explorer.explored(box));
-      } catch (const std::exception&) {
-        const BoxKey key = key_of(box);
-        line = {{"box", {key.first, key.second}}, {"problem", json_of_problem(std::current_exception())}};
-        threw = true;
-      }
-      lock.lock();
-      (threw ? thrown_ : lines_).push_back(std::move(line));
-    }
-  }
-
-  Wire& wire_;
-  Request request_;
-  std::atomic<bool> over_ = false;
-  std::vector<std::unique_ptr<Explorer>> explorers_;
-  std::mutex mutex_;
-  std::condition_variable_any come_;
-  std::deque<Box> boxes_;              // not yet begun
-  json::array_t lines_;                // not yet sent
-  json::array_t thrown_;               // nor these: of boxes that threw
-  std::vector<std::jthread> threads_;  // the last: they end before what they use
-};
-
 }  // namespace
+
+Serving::Serving(const Request& request) : wire_(*request.wire), request_(request) {
+  request_.journal = nullptr;
+  request_.progress = {};
+  request_.stop = [this] { return over_.load(); };
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, request.threads); ++i)
+    explorers_.push_back(std::make_unique<Explorer>(request_));
+  for (const auto& each : explorers_)
+    threads_.emplace_back([this, &explorer = *each](const std::stop_token& stop) { explore(stop, explorer); });
+}
+
+// What is under way is of no use, and nothing more is begun.
+void Serving::end() {
+  const std::lock_guard lock(mutex_);
+  over_ = true;
+  boxes_.clear();
+  for (std::jthread& each : threads_) each.request_stop();
+}
+
+void Serving::run() {
+  speak();
+  end();
+}
+
+void Serving::speak() {
+  say(wire_, 0, {{"of", request_.of}, {"threads", explorers_.size()}});
+  for (Nap nap;; std::this_thread::sleep_for(nap.next())) {
+    while (const std::optional<Message> message = wire_.receive()) {
+      const json words = json::from_cbor(message->bytes);
+      if (words.contains("end")) return;
+      take(words.at("boxes"));
+      nap.wake();
+    }
+    if (json::array_t lines = found(); !lines.empty()) {
+      say(wire_, 0, {{"found", std::move(lines)}});
+      nap.wake();
+    }
+    for (json& each : thrown()) {
+      say(wire_, 0, {{"threw", std::move(each)}});
+      nap.wake();
+    }
+  }
+}
+
+void Serving::take(const json& boxes) {
+  const std::lock_guard lock(mutex_);
+  for (const json& each : boxes) boxes_.push_back(box_of(each));
+  come_.notify_all();
+}
+
+json::array_t Serving::found() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(lines_, {});
+}
+
+json::array_t Serving::thrown() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(thrown_, {});
+}
+
+void Serving::explore(const std::stop_token& stop, Explorer& explorer) {
+  std::unique_lock lock(mutex_);
+  while (come_.wait(lock, stop, [this] { return !boxes_.empty(); }) && !stop.stop_requested()) {
+    const Box box = std::move(boxes_.front());
+    boxes_.pop_front();
+    lock.unlock();
+    json line;
+    bool threw = false;
+    try {
+      line = line_of(box, explorer.explored(box));
+    } catch (const std::exception&) {
+      const BoxKey key = key_of(box);
+      line = {{"box", {key.first, key.second}}, {"problem", json_of_problem(std::current_exception())}};
+      threw = true;
+    }
+    lock.lock();
+    (threw ? thrown_ : lines_).push_back(std::move(line));
+  }
+}
 
 void serve(const Request& request) {
   Serving(request).run();

@@ -26,6 +26,7 @@
 #include "findings_json.h"
 #include "search/letters.h"
 #include "search/small_search.h"
+#include "serving.h"
 
 using namespace cairn;
 using namespace cairn::search_tests;
@@ -159,22 +160,24 @@ TEST_CASE("A process that is dismissed begins no further box") {
   std::atomic<bool> open = false;
   const search::Space space = hooked(small.space(), [&](std::int64_t) {
     ++begun;
-    while (!open) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    open.wait(false);
   });
   LetterBoxes boxes(2);
   Letters first(boxes, 0), second(boxes, 1);
   constexpr std::size_t k_threads = 2;
   search::Request request = small.request(k_threads, space);
   request.wire = &second;
-  std::thread process([&] { search::serve(request); });
+  std::thread process([&] {
+    search::Serving serving(request);
+    serving.run();
+    open = true;  // its threads go on, now that it was dismissed
+    open.notify_all();
+  });
   const auto say = [&](const json& words) { first.send(1, json::to_cbor(words)); };
   const json box = search::json_of({.state = search::Box::State::layers});  // its values are read once
   say({{"boxes", {box, box, box, box, box, box}}});
   wait_until([&] { return begun == k_threads; });
   say({{"end", true}});
-  wait_until([&] { return boxes.waiting(1) == 0; });
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it has read it
-  open = true;
   process.join();
   CHECK(begun == k_threads);
 }
