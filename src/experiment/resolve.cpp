@@ -1,5 +1,7 @@
 #include "cairn/experiment/resolve.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "narrow.h"
@@ -29,6 +31,9 @@ void resolve_choices(Resolving& r) {
   resolve_tensor_overlap(r);
   r.plan.behaviour = r.parts.software.framework.whole_behaviour();
   r.plan.behaviour.eager_joins = !r.plan.build.kernels.fused_pointwise();
+  const auto& repeated = r.parts.software.framework.repeats_attention;
+  r.plan.behaviour.repeats_attention =
+      std::find(repeated.begin(), repeated.end(), r.plan.build.kernels.attention) != repeated.end();
   // A compiler drops what nothing reads.
   if (r.plan.build.kernels.compiled) r.plan.behaviour.keeps_unread_products = false;
   if (!r.plan.build.kernels.compiled) r.plan.behaviour.waits_for_attention = false;

@@ -57,6 +57,10 @@ void tensor_parallel(config::Fields& fields, FrameworkProfile& profile) {
 void host(config::Fields& fields, FrameworkProfile& profile) {
   fields.flag("synchronises_passes", profile.behaviour.host_waits_for_computation,
               {.doc = "the host waits for the device before every forward and backward pass"});
+  fields.number("memory_share", profile.host_times.memory_share,
+                {.doc = "of the host's memory bandwidth, what the passes of an offloaded update reach",
+                 .minimum = 0.01,
+                 .maximum = 1.0});
 }
 
 void optimizer(config::Fields& fields, FrameworkProfile& profile) {
@@ -85,6 +89,10 @@ void sharding(config::Fields& fields, FrameworkProfile& profile) {
               {.doc = "whole gradients are copied into a padded tensor before they are reduced to shards"});
   fields.flag("divides_gradients", profile.behaviour.divides_gradients,
               {.doc = "whole gradients are divided in a pass of their own before they are reduced to shards"});
+  fields.flag("awaits_offloaded", profile.behaviour.awaits_offloaded_gradients,
+              {.doc = "stage 3: the host waits until shards of gradients have reached an optimizer that it keeps"});
+  fields.flag("returns_offloaded", profile.behaviour.returns_offloaded_gradients,
+              {.doc = "stage 3: before, they are copied to the host in their own format and back"});
   fields.flag("keeps_root_gathered", profile.behaviour.keeps_root_gathered,
               {.doc = "parameters of the first and last layer stay gathered to the backward pass, under a pipeline to "
                       "the last one"});
@@ -95,6 +103,9 @@ void recompute(config::Fields& fields, FrameworkProfile& profile) {
               {.doc = "a layer's saved input is split over tensor-parallel ranks"});
   fields.flag("keeps_unread", profile.behaviour.keeps_unread_products,
               {.doc = "per-op recomputation keeps products that nothing reads again, unless a compiler drops them"});
+  fields.list("repeats_attention", profile.repeats_attention,
+              {.doc = "attention kernels that per-op recomputation runs again"},
+              [](config::Value& value, models::AttentionKernel& kernel) { models::describe(value, kernel); });
   fields.flag("covers_ends", profile.behaviour.recompute_ends,
               {.doc = "full recomputation takes in embedding, last norm and head"});
 }

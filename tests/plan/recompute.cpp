@@ -85,6 +85,11 @@ TEST_CASE("Per operator: attention and every second product are kept, the rest r
   REQUIRE(again(plan::LayerLowering(model.classes[1], o).backward()) ==
           std::vector<std::string>{"activation", "proj", "residual1", "norm2", "norm1"});
   REQUIRE(saved(o) == k_stream + k_qkv + k_stream + k_logsums + k_inner);
+  // A kernel whose results are not kept runs again where proj reads what it makes, from the projection that is kept.
+  o.behaviour.repeats_attention = true;
+  REQUIRE(again(plan::LayerLowering(model.classes[1], o).backward()) ==
+          std::vector<std::string>{"activation", "attention", "proj", "residual1", "norm2", "norm1"});
+  REQUIRE(saved(o) == k_stream + k_qkv + k_inner);
 }
 
 TEST_CASE("By layer: ranges through the model, the first of a stage, groups that keep one input") {

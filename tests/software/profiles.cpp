@@ -141,6 +141,14 @@ TEST_CASE("releases of Megatron-LM", "[software][framework]") {
         "test.yaml:1:1: error: training.framework: no release '2019' (known: 2021, 2022, 2023, 2024, 2025)");
 }
 
+TEST_CASE("torchtitan's per-op recomputation keeps results of the attention kernels that it lists",
+          "[software][framework]") {
+  const config::Loader loader = shipped();
+  CHECK(load_framework(loader, "torchtitan").repeats_attention == std::vector{AttentionKernel::cudnn});
+  CHECK(load_framework(loader, "torchtitan@2024").repeats_attention == std::vector{AttentionKernel::cudnn});
+  CHECK(load_framework(loader, "torchtitan@2026").repeats_attention.empty());
+}
+
 TEST_CASE("keys over a profile change what they name alone", "[software][framework]") {
   for (const std::string name : {"megatron", "megatron@2025", "deepspeed"}) {
     CAPTURE(name);

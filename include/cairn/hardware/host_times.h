@@ -30,6 +30,8 @@ struct HostTimes {
   // are its cause is not known: they would cost a single stage as much.
   double launches_per_peer = 0.0;
   std::optional<double> launches_per_peer_across = {};  // of a group over several domains; absent: the same
+  // Of the host's stated memory bandwidth, what the passes of an offloaded optimizer's update reach.
+  double memory_share = 1.0;
 
   double per_peer(bool across) const {
     return across ? launches_per_peer_across.value_or(launches_per_peer) : launches_per_peer;

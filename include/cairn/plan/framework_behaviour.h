@@ -71,10 +71,16 @@ struct FrameworkBehaviour {
   // host keeps them: they stay gathered to the end of its backward pass, and where other micro-batches are under way in
   // between to the end of the step's last one, but are given up where a schedule updates them before.
   bool keeps_root_gathered = false;
+  // Shards of gradients that go to a host which keeps the optimizer, where parameters are sharded. `awaits`: the host
+  // issues no more work before they are there. `returns`: they go there once more before, in their own format, and back.
+  bool awaits_offloaded_gradients = false;
+  bool returns_offloaded_gradients = false;
   bool recompute_ends = false;  // full recomputation includes the first and last layer, but not the loss
   // Recomputation operator by operator keeps the result of every product that it does not run again, whether the
   // backward pass reads it or not: a cache filled as operators run knows no readers.
   bool keeps_unread_products = false;
+  // And it runs attention again: the kernel at hand is not among those whose results it keeps.
+  bool repeats_attention = false;
   // Ranks that share a sequence join the tiles of their attention by one kernel for each operation, else by one for each
   // tile (src/plan/layer/attention_joins.h). As the other pointwise kernels: it follows from them.
   bool eager_joins = false;

@@ -28,6 +28,7 @@ namespace cairn::plan {
 // are per element of the shard.
 struct Onward {
   double gradient_bytes = 0.0;          // copied to the host
+  double returned_bytes = 0.0;          // copied to the host before, and back to the device
   const ir::Graph* update = nullptr;    // the update that the host's cores then run; null: it waits for the step's end
   double state_bytes = 0.0;             // optimizer state read from storage before the update and written after it
   double stored_parameter_bytes = 0.0;  // parameters written to storage after the update

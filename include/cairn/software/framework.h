@@ -117,6 +117,7 @@ struct FrameworkProfile {
   // one kernel.
   plan::StepEndBehaviour step_end{.gradient_copy = true, .separate_parameter_copy = true};
   Sharding sharding = {};
+  std::vector<models::AttentionKernel> repeats_attention = {};  // kernels that per-op recomputation runs again
   bool gathers_saved_input = false;  // a layer's saved input is split over tensor-parallel ranks that recompute it
   // Behaviour that changes the Program, from several keys of the file; whole_behaviour() adds what the fit decides.
   plan::FrameworkBehaviour behaviour{.scatter_sends = true, .host_waits = plan::HostWaits::unless_interleaved};

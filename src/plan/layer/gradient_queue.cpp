@@ -73,6 +73,10 @@ Dependency GradientQueue::send_onward(const Onward& onward, double elements, dou
   const auto copy = [&](Lane lane, double bytes, const Dependencies& after) {
     return writer_.go(leg(Copy{.lane = lane, .bytes = bytes}), after);
   };
+  if (onward.returned_bytes > 0.0) {
+    const Dependency there = copy(Lane::to_host, elements * onward.returned_bytes, {reduced});
+    reduced = copy(Lane::to_device, elements * onward.returned_bytes, {there});
+  }
   const Dependency come = copy(Lane::to_host, elements * onward.gradient_bytes, {reduced});
   if (onward.update == nullptr) return come;
   Dependencies ready{come};

@@ -62,7 +62,8 @@ void KeptTensors::find_recomputed() {
     }
     const bool product = op.is_plain_contraction();
     if (product) ++products;
-    const bool second = seconds && !is_attention(op) && (!product || products % 2 == 0);
+    const bool kept = is_attention(op) && !layer_.options().behaviour.repeats_attention;
+    const bool second = seconds && !kept && (!product || products % 2 == 0);
     recomputed_[id] = asked_for(static_cast<ir::OperatorId>(id)) || second ? 1 : 0;
   }
 }

@@ -144,7 +144,12 @@ GradientSync UnitSettings::sync(bool last) const {
   sync.copy_bytes = reduced_copy_bytes();
   if (offload.optimizer == Home::device) return sync;
   const double parameter = numerics::bytes_per_element(treatment->parameters);
-  Onward onward{.gradient_bytes = numerics::bytes_per_element(treatment->gradients)};
+  // A framework that updates from wide gradients widens them on the device.
+  const bool widens = treatment->gradient_copy && treatment->master;
+  const double gradient = numerics::bytes_per_element(treatment->gradients);
+  Onward onward{.gradient_bytes = widens ? numerics::bytes_per_element(*treatment->master) : gradient};
+  if (keeps_shards() && behaviour->returns_offloaded_gradients) onward.returned_bytes = gradient;
+  if (keeps_shards() && behaviour->awaits_offloaded_gradients) sync.waits = true;
   if (offload.update_in_backward && last) {
     onward.update = host_update;
     onward.state_bytes = offload.optimizer == Home::storage ? state_bytes(*treatment) : 0.0;

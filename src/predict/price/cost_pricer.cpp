@@ -319,11 +319,14 @@ Price CostPricer::copy(const program::Copy& copy) {
 
 Price CostPricer::processor(const program::OnProcessor& work) {
   CAIRN_ASSERT(machine_.has_value());
+  const std::string reached = host_.memory_share < 1.0 ? fmt::format("{:.3g} of ", host_.memory_share) : "";
   assumptions_.insert(
-      "the host's cores update parameters at the host's stated memory bandwidth, shared by the accelerators of a node");
+      fmt::format("the host's cores update parameters at {}the host's stated memory bandwidth, shared by the "
+                  "accelerators of a node",
+                  reached));
   const double flops = summed(work, [](const ir::Shard& shard) { return ir::flops(shard); });
   const auto sharing = static_cast<double>(network_.gpus_per_node);
-  double time = bytes_on_host(work) * sharing / machine_->memory_bandwidth.base();
+  double time = bytes_on_host(work) * sharing / (host_.memory_share * machine_->memory_bandwidth.base());
   if (machine_->flops) time = std::max(time, flops * sharing / machine_->flops->base());
   return {.duration = core::to_picoseconds(time), .launch = 0};
 }
