@@ -17,7 +17,7 @@ const std::string k_one_device = R"(
 model: {kind: transformer, layers: 4, hidden: 2048, heads: 16, ffn: 8192, gated_mlp: false, vocab: 51200,
         tied_embeddings: false}
 cluster: {file: dgx-a100, gpus_per_node: 1,
-          host: {memory_bandwidth: 100 GB/s, link: {bandwidth: 10 GB/s, latency: 0 s}}}
+          host: {memory_bandwidth: 100 GB/s, link: {bandwidth: 10 GB/s, latency: 0 s, shared_by: 1}}}
 training: {seq_len: 1024, global_batch: 1, precision: bf16, framework: ideal}
 strategy: {zero: {stage: 3, offload: {optimizer: host, subgroup: 1e12}}}
 )";
