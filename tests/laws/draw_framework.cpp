@@ -133,6 +133,11 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
     else
       file["fitted"][key] = 0.25 * static_cast<double>(later.between(0, 16));
   }
+  for (const char* key : {"awaits_offloaded", "returns_offloaded"})
+    if (later.chance(0.4) && file.contains("sharding")) file["sharding"][key] = later.coin();
+  if (later.chance(0.4)) file["host"]["memory_share"] = 0.01 * static_cast<double>(later.between(10, 100));
+  if (later.chance(0.4) && file.contains("recompute"))
+    file["recompute"]["repeats_attention"] = Json::array({later.word({"flash2", "flash3", "cudnn"})});
   if (draw.chance(0.3)) file["releases"] = {{"early", Json{{"overlap", draw_overlap(draw)}}}};
   return file;
 }

@@ -92,6 +92,14 @@ constexpr const char* k_groups_across = R"({"model": "megatron-22b", "cluster": 
   "expert_order": null, "sequence_parallel": null, "overlap": null, "recompute": null, "vocab_parallel": null,
   "zero": null}, "training": {"seq_len": 512, "global_batch": 8, "precision": "bf16", "optimizer": null,
   "kernels": null}})";
+constexpr const char* k_offloaded_shards = R"({"strategy": {"zero": {"stage": 3, "offload": {"optimizer": "host"}}}})";
+// On a node whose attention kernels have timings.
+constexpr const char* k_operator_by_operator = R"({"model": "llama-3.1-70b", "cluster": "dgx-h100", "calibration": null,
+  "simulation": null, "strategy": {"tp": 8, "pp": 1, "dp": null, "cp": null, "attention": null, "ep": null, "etp": null,
+  "stages": null, "schedule": null, "micro_batch": 1, "micro_batches": null, "order": null, "expert_order": null,
+  "sequence_parallel": null, "overlap": null, "recompute": "per-op", "vocab_parallel": null, "zero": null}, "training":
+  {"seq_len": 2048, "global_batch": 1, "precision": "bf16", "optimizer": null,
+  "kernels": {"attention": "flash2"}}})";
 constexpr const char* k_with_libraries =
     R"({"libraries": "transformer-engine-2", "kernels": {"transpose": "transformer-engine"}})";
 constexpr Opened k_opened[] = {
@@ -118,6 +126,10 @@ constexpr Opened k_opened[] = {
     {"framework.sharding.keeps_root_gathered", R"({"strategy": {"zero": 3}})"},
     {"framework.sharding.pads_gradients", R"({"strategy": {"zero": 3}})"},
     {"framework.sharding.divides_gradients", R"({"strategy": {"zero": 3}})"},
+    {"framework.sharding.awaits_offloaded", k_offloaded_shards},
+    {"framework.sharding.returns_offloaded", k_offloaded_shards, R"({"sharding": {"awaits_offloaded": true}})"},
+    {"framework.host.memory_share", k_offloaded_shards},
+    {"framework.recompute.repeats_attention[]", k_operator_by_operator},
     {"framework.accumulation.copies_to_buckets", R"({"strategy": {"zero": {"stage": 1}, "overlap": {"dp": false}}})"},
     {"framework.optimizer.whole_gradients", R"({"strategy": {"zero": {"stage": 1}}})",
      R"({"optimizer": {"gradient_reads": 2}})"},

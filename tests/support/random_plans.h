@@ -83,6 +83,9 @@ inline plan::FrameworkBehaviour random_behaviour(core::Random& random) {
   behaviour.issues_per_peer_across = coin(later);
   behaviour.eager_joins = coin(later);
   behaviour.waits_for_attention = coin(later);
+  behaviour.awaits_offloaded_gradients = coin(later);
+  behaviour.returns_offloaded_gradients = coin(later);
+  behaviour.repeats_attention = coin(later);
   return behaviour;
 }
 

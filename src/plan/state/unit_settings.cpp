@@ -145,7 +145,7 @@ GradientSync UnitSettings::sync(bool last) const {
   if (offload.optimizer == Home::device) return sync;
   const double parameter = numerics::bytes_per_element(treatment->parameters);
   // A framework that updates from wide gradients widens them on the device.
-  const bool widens = treatment->gradient_copy && treatment->master;
+  const bool widens = treatment->step_end.gradient_copy && treatment->master;
   const double gradient = numerics::bytes_per_element(treatment->gradients);
   Onward onward{.gradient_bytes = widens ? numerics::bytes_per_element(*treatment->master) : gradient};
   if (keeps_shards() && behaviour->returns_offloaded_gradients) onward.returned_bytes = gradient;
