@@ -137,6 +137,7 @@ void resolve_experts(Resolving& r) {
   strategy.bilevel_experts = mixture->dispatcher == models::Dispatcher::smile;
   strategy.expert_copies = mixture->top_k;
   strategy.expert_domain_limit = mixture->node_limit;
+  strategy.merged_copies = mixture->dispatcher == models::Dispatcher::merged;
   models::BuildOptions& build = r.plan.build;
   const std::int64_t domain = r.parts.machine.network.domain();
   if (strategy.bilevel_experts) build.expert_domains = strategy.expert / plan::experts_in_domain(strategy, domain);

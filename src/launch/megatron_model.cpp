@@ -398,7 +398,7 @@ std::vector<Row> megatron_model_rows() {
       {.argument = "--moe-token-dispatcher-type",
        .key = "model.moe.dispatcher",
        .kind = Kind::word,
-       .words = {{"alltoall", "alltoall"}, {"allgather", "allgather"}, {"flex", "alltoall"}},
+       .words = {{"alltoall", "alltoall"}, {"allgather", "allgather"}, {"flex", "deepep"}},
        .unsaid = "allgather",
        .needs = k_moe},
       {.argument = "--moe-expert-capacity-factor",

@@ -315,7 +315,7 @@ std::vector<Row> nemo_model_rows() {
       {.argument = "model.moe_token_dispatcher_type",
        .key = "model.moe.dispatcher",
        .kind = Kind::word,
-       .words = {{"alltoall", "alltoall"}, {"allgather", "allgather"}, {"flex", "alltoall"}},
+       .words = {{"alltoall", "alltoall"}, {"allgather", "allgather"}, {"flex", "deepep"}},
        .unsaid = "allgather",
        .needs = k_nemo_experts},
       {.argument = k_nemo_capacity, .key = "model.moe.capacity_factor", .kind = Kind::number, .needs = k_nemo_experts},

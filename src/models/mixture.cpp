@@ -167,9 +167,15 @@ class Mixture {
         .write(weights, {tb, ts, k})
         .keep({logits, weights})
         .flops(k_top_k_forward, k_top_k_backward)
-        .variant(mixture_.balance_bias ? "router_sigmoid" : "router_softmax")
+        .variant(router_kernel())
         .add();
     return weights;
+  }
+
+  const char* router_kernel() const {
+    if (layer_.options.kernels.fused_router)
+      return mixture_.balance_bias ? "fused_router_sigmoid" : "fused_router_softmax";
+    return mixture_.balance_bias ? "router_sigmoid" : "router_softmax";
   }
 
   ir::TensorId append_gated(const Routed& routed) {

@@ -494,6 +494,7 @@ void describe(config::Fields& f, MixtureConfig& m) {
   f.number("imbalance", m.imbalance, {.doc = "rows on the fullest rank over an even spread", .positive = true});
   f.choice("dispatcher", m.dispatcher,
            {{"alltoall", Dispatcher::alltoall},
+            {"deepep", Dispatcher::merged},
             {"allgather", Dispatcher::allgather},
             {"smile", Dispatcher::smile},
             {"exflow", Dispatcher::exflow}},

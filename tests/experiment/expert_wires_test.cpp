@@ -123,7 +123,7 @@ std::vector<std::string> random_plan(core::Random& random) {
     if (random.below(3) == 0) operators.emplace_back(name);
   if (operators.empty()) operators.emplace_back("experts.activation");
   std::vector<std::string> result{
-      "model.moe.dispatcher=" + pick(random, {"alltoall", "allgather", "smile", "exflow"}),
+      "model.moe.dispatcher=" + pick(random, {"alltoall", "allgather", "smile", "exflow", "deepep"}),
       "model.moe.shared_experts=" + pick(random, {"0", "1"}),
       "model.gated_mlp=" + pick(random, {"true", "false"}),
       "strategy.tp=" + pick(random, {"1", "2"}),

@@ -43,6 +43,7 @@ struct Case {
     for (int tried = 0; shared && s.context == 1 && tried < 8; ++tried) random_context(random, s, attention_of(config));
     random_experts(random, s);
     s.bilevel_experts = config.moe->dispatcher == models::Dispatcher::smile;
+    s.merged_copies = config.moe->dispatcher == models::Dispatcher::merged;
     s.expert_domain_limit = 0;
     s.shard = 0;
     s.offload = {};

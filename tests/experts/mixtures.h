@@ -30,7 +30,7 @@ inline models::TransformerConfig small_mixture(models::Dispatcher dispatcher = m
 
 // `build`: receives the options that the mixture is built with.
 inline models::TransformerConfig random_mixture(core::Random& random, models::BuildOptions& build) {
-  models::TransformerConfig result = small_mixture(static_cast<models::Dispatcher>(random.below(4)));
+  models::TransformerConfig result = small_mixture(static_cast<models::Dispatcher>(random.below(5)));
   result.layers = between(random, 1, 6);
   models::MixtureConfig& mixture = *result.moe;
   mixture.top_k = between(random, 1, 4);

@@ -134,6 +134,34 @@ TEST_CASE("Gathering all tokens: their number is that of ranks, not of choices")
                                                              {Collective::reduce_scatter, tokens}});
 }
 
+TEST_CASE("Merged copies: a token goes once to each rank that holds some of its experts, and once to each domain") {
+  // Two copies over 16 ranks meet 16 (1 - (15/16)^2) = 31/16 of them, over 4 domains 4 (1 - (3/4)^2) = 7/4.
+  plan::Strategy s = mixture_strategy(16);
+  s.expert_copies = 2;
+  s.merged_copies = true;
+  REQUIRE(plan::share_sent(s, 4) == 31.0 / 32.0);
+  REQUIRE(plan::share_across(s, 4) == (7.0 / 4.0) / (31.0 / 16.0));
+  // In one domain of 4 ranks: 7/4 of the ranks, one crossing.
+  plan::Strategy near = s;
+  near.expert_domain_limit = 1;
+  REQUIRE(plan::share_sent(near, 4) == 7.0 / 8.0);
+  REQUIRE(plan::share_across(near, 4) == 1.0 / (7.0 / 4.0));
+  // One copy of a token has nothing to be merged with.
+  plan::Strategy single = s;
+  single.expert_copies = 1;
+  REQUIRE(plan::share_sent(single, 4) == 1.0);
+  REQUIRE(plan::share_across(single, 4) == 1.0);
+
+  Lowered lowered(small_mixture(Dispatcher::merged), s, 4);
+  for (const program::Block* block : {&lowered.forward(), &lowered.backward()}) {
+    REQUIRE(volume(*block, Axis::expert) == 2 * 31.0 / 32.0 * one_way(16));
+    for (const program::Work& work : block->works)
+      if (const auto* transfer = std::get_if<program::Transfer>(&work);
+          transfer && transfer->group.axis == Axis::expert)
+        REQUIRE(transfer->across == 28.0 / 31.0);
+  }
+}
+
 TEST_CASE("A token's copies cross to a domain once, to so many domains at most") {
   plan::Strategy s = mixture_strategy(16);
   s.expert_copies = 2;

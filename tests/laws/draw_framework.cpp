@@ -91,6 +91,7 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   if (later.chance(0.4) && file.contains("kernels")) file["kernels"]["one_pass_norm"] = later.coin();
   if (later.chance(0.4) && file.contains("kernels")) file["kernels"]["weighted_experts"] = later.coin();
   if (later.chance(0.4) && file.contains("kernels")) file["kernels"]["sorts_rows"] = later.coin();
+  if (later.chance(0.4) && file.contains("kernels")) file["kernels"]["fused_router"] = later.coin();
   if (draw.coin()) file["stages"] = draw.word({"even", "balanced", "by-weight"});
   if (draw.coin()) {
     file["p2p"] = flags(draw, {"scatter_gather"});

@@ -29,7 +29,7 @@ Json draw_experts(Draw& draw, std::int64_t tp) {
   if (shared && draw.coin()) moe["shared_ffn"] = tp * 64 * draw.power_of_two(0, 5);
   if (draw.coin()) moe["capacity_factor"] = draw.coin() ? Json("dropless") : Json(draw.share(0.8, 2));
   if (draw.coin()) moe["imbalance"] = draw.share(1, 3);
-  if (draw.coin()) moe["dispatcher"] = draw.word({"alltoall", "allgather", "smile", "exflow"});
+  if (draw.coin()) moe["dispatcher"] = draw.word({"alltoall", "allgather", "smile", "exflow", "deepep"});
   if (draw.coin()) moe["node_limit"] = draw.coin() ? Json("none") : Json(draw.between(1, 4));
   if (draw.coin()) moe["shortcut"] = shared && draw.coin();
   if (draw.coin()) moe["shared_gate"] = shared && draw.coin();

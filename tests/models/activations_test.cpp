@@ -311,9 +311,11 @@ TEST_CASE("with the all-to-all dispatcher, ranks of several experts sort rows by
     for (const ir::Phase phase : {ir::Phase::forward, ir::Phase::backward})
       CHECK(moved_bytes(sorted, name, phase) == 128.0 * 2 * 96 * 2 * 2);
   // The other dispatchers bring rows in the order of experts.
-  config.moe->dispatcher = Dispatcher::allgather;
-  const ir::Model gathered = build_transformer(config, build);
-  CHECK(moved_bytes(graph_of(gathered, ir::Position::body), "experts.sort", ir::Phase::forward) == 0.0);
+  for (const Dispatcher dispatcher : {Dispatcher::allgather, Dispatcher::merged}) {
+    config.moe->dispatcher = dispatcher;
+    const ir::Model sorted_before = build_transformer(config, build);
+    CHECK(moved_bytes(graph_of(sorted_before, ir::Position::body), "experts.sort", ir::Phase::forward) == 0.0);
+  }
 }
 
 TEST_CASE("a narrow norm keeps its input, and widens only the quotient", "[models]") {

@@ -97,6 +97,19 @@ TEST_CASE("kernels carry the names of whoever makes them: a library, a compiler,
   CHECK(kernels_of(llama, compiled, "loss") == Found{"cross_entropy"});
 }
 
+TEST_CASE("a router chooses in kernels of its own or operation by operation, by softmax or sigmoid", "[models]") {
+  using Found = std::set<std::string>;
+  TransformerConfig config = testing::llama(2, 96, 6, 6, 192, 1000);
+  config.moe = MixtureConfig{.experts = 8, .top_k = 2, .ffn = 64};
+  Kernels eager, fused;
+  fused.fused_router = true;
+  CHECK(kernels_of(config, eager, "router.top_k") == Found{"router_softmax"});
+  CHECK(kernels_of(config, fused, "router.top_k") == Found{"fused_router_softmax"});
+  config.moe->balance_bias = true;
+  CHECK(kernels_of(config, eager, "router.top_k") == Found{"router_sigmoid"});
+  CHECK(kernels_of(config, fused, "router.top_k") == Found{"fused_router_sigmoid"});
+}
+
 TEST_CASE("a kernel that nobody listed is refused with the nearest name", "[models]") {
   KernelChoice choice;
   CHECK(said("attention: flsh2", choice).find("kernels.yaml:1:12: error: attention") == 0);

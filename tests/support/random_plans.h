@@ -233,6 +233,7 @@ inline void random_experts(core::Random& random, plan::Strategy& s) {
   s.overlap_experts = coin(random);
   s.expert_domain_limit = between(random, 0, 2);
   s.expert_copies = between(random, 1, 4);
+  s.merged_copies = coin(random);
   s.expert_order = {program::Axis::expert_tensor, program::Axis::expert, program::Axis::expert_data};
   if (coin(random)) std::swap(s.expert_order.front(), s.expert_order.back());
   const bool inner = s.order.front() == program::Axis::pipeline;

@@ -196,9 +196,9 @@ TEST_CASE("how routed tokens travel, and how evenly") {
       by_model("qwen3-30b-a3b",
                {{"tp", "1"}, {"pp", "1"}, {"dp", "16"}, {"ep", "8"}, {"dispatcher", "deepep"}, {"balance", "natural"}});
   MeasuredRun run = published_run(row);
-  CHECK(at(run, {"model", "moe", "dispatcher"}) == "alltoall");
+  CHECK(at(run, {"model", "moe", "dispatcher"}) == "deepep");
   CHECK(at(run, {"model", "moe", "imbalance"}) == "1");
-  CHECK(remarks(run, "dispatcher deepep is priced as alltoall"));
+  CHECK_FALSE(remarks(run, "dispatcher"));
   CHECK(remarks(run, "natural routing is taken for even"));
   const auto with = [&](const char* column, const char* word) {
     Row other = row;
@@ -207,6 +207,7 @@ TEST_CASE("how routed tokens travel, and how evenly") {
   };
   CHECK(at(with("dispatcher", "allgather"), {"model", "moe", "dispatcher"}) == "allgather");
   CHECK_FALSE(remarks(with("dispatcher", "alltoall"), "dispatcher"));
+  CHECK(remarks(with("dispatcher", "hybridep"), "dispatcher hybridep is priced as deepep"));
   CHECK_FALSE(remarks(with("balance", "forced"), "routing"));
   CHECK(with("dispatcher", "pigeon").reason == "dispatcher 'pigeon' is not known");
   CHECK(with("balance", "lucky").reason == "balance 'lucky' is not known");

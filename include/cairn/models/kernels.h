@@ -59,6 +59,8 @@ struct Kernels {
                                    // not where cuDNN reads all of them from one tensor
   bool weighted_experts = false;   // experts scale their rows by the router's weights, which travel with these
   bool sorts_rows = false;         // all-to-all dispatcher: ranks of several experts sort rows by expert, and back
+  bool fused_router = false;       // choice and balancing loss of the router in kernels of their own, not operation by
+                                   // operation
   bool copies_logits = false;      // unfused loss: the maximum is subtracted into a further fp32 tensor, not in place
   bool finds_best_token = false;   // log_softmax: every row's largest logit is found again, for the accuracy
   bool gathers_logits = false;     // every tensor-parallel rank gathers all logits and computes the whole loss

@@ -60,10 +60,12 @@ struct AttentionPattern {
 
 // How tokens reach their experts and come back.
 //   alltoall   every rank sends each of its tokens to the ranks that hold its experts, and gets the results back
+//   merged     alltoall by a library that sends a token once to each rank that holds some of its experts, and once to
+//              each domain, and sums results on their way back (DeepEP, HybridEP)
 //   allgather  every rank sees all tokens and works on those of its experts; results are summed and scattered
 //   smile      alltoall in two steps, to the right domain, then inside it; so does the router choose
 //   exflow     every rank holds the context of all tokens (gathered once per pass): results stay with their experts
-enum class Dispatcher : std::uint8_t { alltoall, allgather, smile, exflow };
+enum class Dispatcher : std::uint8_t { alltoall, merged, allgather, smile, exflow };
 
 struct MixtureConfig {
   std::int64_t experts = 0;

@@ -85,6 +85,7 @@ struct LayerOptions {
   bool recompute_second = false;  // everything but attention and every second product
   bool expert_overlap = false;    // token exchange (MoE) overlaps all computation that does not depend on it
   double across = 1.0;            // of token exchanges: Transfer::across
+  double sent = 1.0;              // of token exchanges: rows that travel over copies of tokens
   bool issues_per_peer = false;   // of transfers over the tensor axis: Transfer::per_peer
   FrameworkBehaviour behaviour = {};
   std::uint32_t inputs_held =

@@ -75,9 +75,14 @@ ExpertSplit expert_split(const Structure& structure, std::int64_t domain);
 std::int64_t experts_in_domain(const Structure& structure, std::int64_t domain);
 // Transfer::across of a token exchange, in (0, 1]: k copies of a token go to experts spread evenly over N domains, the
 // token to at most L of these:  min(L, N (1 - (1 - 1/N)^k)) / k     (expected distinct domains per copy)
-// k is Structure::expert_copies, L is Structure::expert_domain_limit, and N follows from Structure::expert and
-// `domain`. Where L is 0 every copy crosses by itself, and the share is 1.
+// k is Structure::expert_copies, L is Structure::expert_domain_limit, and N follows from Structure::expert and `domain`.
+// Where L is 0 every copy crosses by itself, and the share is 1. With Structure::merged_copies 0 is no limit, and the
+// share is that of the rows that share_sent leaves.
 double share_across(const Structure& structure, std::int64_t domain);
+// Rows that an exchange sends over copies of its tokens, in (0, 1]: 1 where every copy is sent; with
+// Structure::merged_copies one for each of the expected distinct ranks of a token, of the P that it may go to:
+//   P (1 - (1 - 1/P)^k) / k        P: ranks of L domains, without a limit all
+double share_sent(const Structure& structure, std::int64_t domain);
 bool has_experts(const ir::Model& model);
 
 // Equal numbers of body layers per virtual stage; throws core::ConfigurationError naming the alternatives if they do

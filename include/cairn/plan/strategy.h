@@ -98,7 +98,10 @@ struct Structure : LayerSettings {
   // Most domains that one token may be sent to, each of which it crosses to once; 0: every copy crosses by itself.
   std::int64_t expert_domain_limit = 0;
   std::int64_t expert_copies = 1;  // experts per token (top-k): copies of it that are sent
-  bool overlap_experts = false;    // the token exchange overlaps all computation that does not depend on it
+  // A token goes once to each rank that holds some of its experts, and once to each domain; results are summed by rank,
+  // then by domain, before they return.
+  bool merged_copies = false;
+  bool overlap_experts = false;  // the token exchange overlaps all computation that does not depend on it
   program::AxisOrder order{program::Axis::tensor, program::Axis::context, program::Axis::data, program::Axis::pipeline};
   program::AxisOrder expert_order{program::Axis::expert_tensor, program::Axis::expert, program::Axis::expert_data,
                                   program::Axis::pipeline};

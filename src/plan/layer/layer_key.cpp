@@ -36,6 +36,7 @@ ExpertKey expert_key(const Structure& structure, const Mesh& experts) {
           .bilevel = structure.bilevel_experts,
           .domain_limit = structure.expert_domain_limit,
           .copies = structure.expert_copies,
+          .merged = structure.merged_copies,
           .overlap = structure.overlap_experts};
 }
 
@@ -86,12 +87,28 @@ ExpertSplit expert_split(const ExpertKey& key, std::int64_t domain) {
   return result;
 }
 
+namespace {
+
+// Expected distinct places of so many copies that go to `places` evenly.
+double distinct(double places, double copies) { return places * (1.0 - std::pow(1.0 - 1.0 / places, copies)); }
+
+}  // namespace
+
 double share_across(const ExpertKey& key, std::int64_t domain) {
-  if (key.domain_limit == 0) return 1.0;
+  if (key.domain_limit == 0 && !key.merged) return 1.0;
   const auto domains = static_cast<double>(key.expert.size / experts_in_domain(key, domain));
   const auto copies = static_cast<double>(key.copies);
-  const double distinct = domains * (1.0 - std::pow(1.0 - 1.0 / domains, copies));
-  return std::min(distinct, static_cast<double>(key.domain_limit)) / copies;
+  const double most = key.domain_limit == 0 ? domains : static_cast<double>(key.domain_limit);
+  return std::min(1.0, std::min(distinct(domains, copies), most) / (copies * share_sent(key, domain)));
+}
+
+double share_sent(const ExpertKey& key, std::int64_t domain) {
+  if (!key.merged) return 1.0;
+  const std::int64_t inside = experts_in_domain(key, domain);
+  const std::int64_t domains = key.expert.size / inside;
+  const std::int64_t reached = key.domain_limit == 0 ? domains : std::min(domains, key.domain_limit);
+  const auto copies = static_cast<double>(key.copies);
+  return distinct(static_cast<double>(reached * inside), copies) / copies;
 }
 
 namespace {
@@ -105,6 +122,7 @@ void spread_experts(LayerOptions& options, const ExpertKey& key, std::int64_t te
   options.groups.insert(options.groups.end(), split.groups.begin(), split.groups.end());
   options.expert_overlap = key.overlap;
   options.across = share_across(key, domain);
+  options.sent = share_sent(key, domain);
 }
 
 }  // namespace

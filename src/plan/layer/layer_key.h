@@ -27,6 +27,7 @@ struct ExpertKey {
   bool bilevel = false;
   std::int64_t domain_limit = 0;
   std::int64_t copies = 1;
+  bool merged = false;
   bool overlap = false;
   friend bool operator==(const ExpertKey&, const ExpertKey&) = default;
 };
@@ -58,6 +59,7 @@ SplitRule tensor_rule(std::int64_t tensor, bool vocab_parallel, bool sequence_pa
 ExpertSplit expert_split(const ExpertKey& key, std::int64_t domain);
 std::int64_t experts_in_domain(const ExpertKey& key, std::int64_t domain);
 double share_across(const ExpertKey& key, std::int64_t domain);
+double share_sent(const ExpertKey& key, std::int64_t domain);
 
 LayerOptions layer_options(const LayerKey& key, std::int64_t sequence, std::int64_t domain,
                            const FrameworkBehaviour& behaviour);

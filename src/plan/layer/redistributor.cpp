@@ -111,16 +111,17 @@ Arrival Redistributor::transfer(Collective collective, std::size_t rule, double 
   const Group& group = options.groups[rule];
   const bool tensor_axis = group.axis == Axis::tensor;
   const std::int32_t count = tensor_axis ? pieces.count : 1;
+  const bool exchange = group.axis == Axis::expert && collective == Collective::all_to_all;
+  const double sent = exchange ? options.sent * bytes : bytes;
   Arrival arrival;
   for (std::int32_t piece = 0; piece < count; ++piece) {
-    const Transfer part{
-        .collective = collective,
-        .group = group,
-        .bytes = bytes / count,
-        .part = triggered() ? piece : 0,
-        .parts = triggered() ? count : 1,
-        .across = group.axis == Axis::expert && collective == Collective::all_to_all ? options.across : 1.0,
-        .per_peer = tensor_axis && options.issues_per_peer};
+    const Transfer part{.collective = collective,
+                        .group = group,
+                        .bytes = sent / count,
+                        .part = triggered() ? piece : 0,
+                        .parts = triggered() ? count : 1,
+                        .across = exchange ? options.across : 1.0,
+                        .per_peer = tensor_axis && options.issues_per_peer};
     Dependencies waits = after;
     if (tensor_axis && !pieces.products.empty()) waits.front() = pieces.products[static_cast<std::size_t>(piece)];
     arrival.step = writer_.add(Step{.kind = StepKind::transfer,

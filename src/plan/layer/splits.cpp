@@ -22,6 +22,10 @@ double share_across(const Structure& structure, std::int64_t domain) {
   return share_across(expert_key(structure, expert_mesh(structure)), domain);
 }
 
+double share_sent(const Structure& structure, std::int64_t domain) {
+  return share_sent(expert_key(structure, expert_mesh(structure)), domain);
+}
+
 namespace {
 
 bool has_experts(const ir::Graph& graph) {
