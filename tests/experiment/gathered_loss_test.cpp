@@ -12,7 +12,7 @@ using namespace cairn;
 
 namespace {
 
-constexpr double k_tokens = 512, k_vocab = 1024;
+constexpr double k_loss_tokens = 512, k_loss_vocab = 1024;
 
 struct LossBackward {
   double bytes = 0.0;  // moved by its kernels
@@ -45,7 +45,7 @@ training: {seq_len: 512, global_batch: 24, framework: )" +
             if (shard->op->name.compare(0, 4, "loss") == 0) result.bytes += ir::bytes(*shard);
         const auto& memory = run.block->memory;
         result.wide += std::count_if(memory.begin(), memory.end(), [](const program::MemoryEvent& event) {
-          return event.bytes == 4 * k_tokens * k_vocab;
+          return event.bytes == 4 * k_loss_tokens * k_loss_vocab;
         });
         return result;
       }
@@ -61,7 +61,7 @@ TEST_CASE("gathered logits: zeros around the label's gradient are as many on eve
     const LossBackward found = loss_backward(ranks);
     // A logit: zeros 4, log-softmax 4+4+4, cast 4+2; a token: its label 8, its entry 4. In fp32: the gradient of the
     // logarithms, and that of the widened logits.
-    CHECK(found.bytes == k_tokens * k_vocab * (4 + 12 + 6) + k_tokens * (8 + 4));
+    CHECK(found.bytes == k_loss_tokens * k_loss_vocab * (4 + 12 + 6) + k_loss_tokens * (8 + 4));
     CHECK(found.wide == 2);
   }
 }
