@@ -24,8 +24,6 @@ constexpr double k_sink_forward = 1, k_sink_backward = 3;
 // Sigmoid 3, product 1; sigmoid again, its derivative 2, two products.
 constexpr double k_gate_context_forward = 4, k_gate_context_backward = 7;
 constexpr const char* k_region = k_attention_region;
-// Stands where queries have `group`; never split.
-constexpr Axis k_one_key{.name = "key_head", .extent = {.constant = 1}};
 
 }  // namespace
 
@@ -50,11 +48,14 @@ class SelfAttention {
       v_ = project(y, "v", k_one_key);
     } else {
       qkv_ = project(y, "qkv", a_.qkv);
-      if (layer_.options.kernels.joins_qkv && !keeps_layout()) layer_.graph.join_gradient(qkv_);
+      if (layer_.options.kernels.joins_qkv && !keeps_layout() && !copies()) layer_.graph.join_gradient(qkv_);
     }
     const QkNorm norm = layer_.config.qk_norm;
     if (norm == QkNorm::head || norm == QkNorm::whole) normalise();
-    if (rotates()) rotate();
+    if (copies())
+      copy_and_rotate();
+    else if (rotates())
+      rotate();
     if (norm == QkNorm::unscaled && rotates()) normalise();
     if (layer_.config.nope_scale && pattern_.kind == AttentionKind::nope) scale_queries();
     if (repeats()) {
@@ -77,9 +78,17 @@ class SelfAttention {
     return layer_.options.kernels.attention == AttentionKernel::cudnn && layer_.config.group() == 1 &&
            layer_.config.qk_norm == QkNorm::none && !rotates() && !scales;
   }
+  bool copies() const {
+    const Kernels& kernels = layer_.options.kernels;
+    return kernels.copies_qkv && !kernels.compiled && !kernels.separate_qkv && rotates() &&
+           layer_.config.group() == 1 && layer_.config.qk_norm == QkNorm::none;
+  }
   bool repeats() const { return layer_.options.kernels.repeats_heads() && layer_.config.group() > 1; }
   std::int64_t key_slot() const { return layer_.config.group(); }
-  std::int64_t value_slot() const { return layer_.config.group() + 1; }
+  std::int64_t value_slot() const {
+    if (v_ == ir::k_no_tensor) return layer_.config.group() + 1;
+    return v_ == k_ ? 1 : 0;
+  }
   // Queries and keys live in tensors of their own once normalised, in the projection's output before.
   bool apart() const { return q_ != ir::k_no_tensor; }
 
@@ -142,11 +151,17 @@ class SelfAttention {
 
   void rotate() {
     if (!apart()) {
-      qkv_ = rotate_in_place("rope", qkv_, a_.qk);
+      qkv_ = append_rotation(layer_, "rope", qkv_, a_.qk, "rotary_pair");
       return;
     }
-    q_ = rotate_in_place("q_rope", q_, a_.group);
-    k_ = rotate_in_place("k_rope", k_, k_one_key);
+    q_ = append_rotation(layer_, "q_rope", q_, a_.group, "rotary");
+    k_ = append_rotation(layer_, "k_rope", k_, k_one_key, "rotary");
+  }
+
+  void copy_and_rotate() {
+    const RotatedCopies copies = append_rotated_copies(layer_, qkv_);
+    q_ = copies.query_first;
+    k_ = v_ = copies.key_value;
   }
 
   void scale_queries() {
@@ -160,34 +175,6 @@ class SelfAttention {
     x = out;
   }
 
-  // Fused: one pass. Eager, x' = x cos + half(x) sin: half copies, two products, a sum; the first product and the sum
-  // in place.
-  ir::TensorId rotate_in_place(const char* name, ir::TensorId x, const Axis& heads) {
-    const std::string prefix(name);
-    const Axis rotated{a_.head_dim.name, loopnest::Extent::of(layer_.config.rotated_size())};
-    const auto operation = [&](const std::string& full_name) {
-      return Op(layer_, full_name, ir::Kind::pointwise, {a_.batch, a_.sequence, a_.kv_heads, heads, rotated});
-    };
-    if (layer_.options.kernels.fused_pointwise()) {
-      const ir::TensorId out = layer_.in_place(prefix + ".out", x);
-      const char* kernel = apart() ? "rotary" : "rotary_pair";  // a kernel for queries and one for keys
-      operation(prefix).read(x, all()).write(out, all()).variant(kernel).flops(k_rotation, k_rotation).add();
-      return out;
-    }
-    const auto temporary = [&](const char* suffix) {
-      return layer_.activation(prefix + suffix, {a_.batch, a_.sequence, a_.kv_heads, heads, rotated});
-    };
-    const auto eager = [&](const std::string& full_name) { return operation(full_name).variant(k_eager_pointwise); };
-    const ir::TensorId half = temporary(".half");
-    eager(prefix + ".half").read(x, all()).write(half, all()).add();
-    const ir::TensorId sine = temporary(".sine");
-    eager(prefix + ".sine").read(half, all()).write(sine, all()).flops(1, 1).add();
-    const ir::TensorId cosine = layer_.in_place(prefix + ".cosine", x);
-    eager(prefix + ".cosine").read(x, all()).write(cosine, all()).flops(1, 1).add();
-    const ir::TensorId out = layer_.in_place(prefix + ".out", cosine);
-    eager(prefix + ".add").pass(cosine, all()).pass(sine, all()).write(out, all()).flops(1, 0).add();
-    return out;
-  }
   static Indices all() {
     static const auto k_all = {At(0), At(1), At(2), At(3), At(4)};
     return k_all;
@@ -198,8 +185,7 @@ class SelfAttention {
     op.read(apart() ? k_ : qkv_, {b, token, n, repeats() ? At(g) : At::fixed(apart() ? 0 : key_slot()), d});
   }
   void read_value(Op& op, int b, At token, int n, int g, int d) {
-    const bool own = v_ != ir::k_no_tensor;
-    op.read(values(), {b, token, n, repeats() ? At(g) : At::fixed(own ? 0 : value_slot()), d});
+    op.read(values(), {b, token, n, repeats() ? At(g) : At::fixed(value_slot()), d});
   }
   ir::TensorId values() const { return v_ == ir::k_no_tensor ? qkv_ : v_; }
 
@@ -246,7 +232,7 @@ class SelfAttention {
     op.merge(context, {b, query, n, g, d}, ir::Monoid::softmax_merge)
         .merge(logsumexp, {b, n, g, query}, ir::Monoid::softmax_merge);
     if (apart())
-      op.keep({q_, k_, values(), context, logsumexp});
+      op.keep({q_, k_, v_ == k_ ? ir::k_no_tensor : values(), context, logsumexp});
     else
       op.keep({qkv_, context, logsumexp});
     op.variant(variant(layer_.options.kernels.attention)).region(k_region).flops(k_flash_forward, k_flash_backward);

@@ -86,6 +86,11 @@ void describe(config::Fields& fields, Kernels& kernels) {
       "repeats_keys", kernels.repeats_keys,
       {.doc = "with separate_qkv, keys and values are copied to every query head that shares them, and attention "
               "takes, keeps and exchanges the copies"});
+  fields.flag(
+      "copies_qkv", kernels.copies_qkv,
+      {.doc = "of one product, where every head has its own keys: queries, keys and values are copied into another "
+              "order, keys and values again into a tensor of their own, and both copies rotated in place and kept; not "
+              "where a compiler is used"});
   fields.flag("separate_gate", kernels.separate_gate,
               {.doc = "a gated MLP's two input projections are products of their own"});
   fields.flag("narrow_norm", kernels.narrow_norm,

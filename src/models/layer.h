@@ -66,6 +66,9 @@ struct Axes {
   Axes(const TransformerConfig& config, std::int64_t vocab_rows, std::int64_t parts);
 };
 
+// Stands where queries have `group`; never split.
+inline constexpr Axis k_one_key{.name = "key_head", .extent = {.constant = 1}};
+
 class Layer {
  public:
   Layer(const TransformerConfig& model, const BuildOptions& build_options, const Axes& model_axes)
@@ -213,6 +216,15 @@ Biased append_projection(Layer& layer, ir::TensorId context, const Heads& heads)
 Biased append_mlp(Layer& layer, ir::TensorId y, const Axis& ffn, const std::string& prefix = {});
 // A copy of one key or value head for every query head that shares it, from (batch, sequence, kv_heads, 1, head_dim).
 ir::TensorId append_repeated_heads(Layer& layer, const std::string& name, ir::TensorId x);
+// Rotation of the first heads of `x` in its place, as many as `heads`; `kernel`: what does it in one pass.
+ir::TensorId append_rotation(Layer& layer, const char* name, ir::TensorId x, const Axis& heads, const char* kernel);
+// Of a projection in which every head has a key of its own: a copy of it whose queries are rotated in place, and a
+// further copy of its keys and values whose keys are.
+struct RotatedCopies {
+  ir::TensorId query_first = ir::k_no_tensor;  // query, and what were key and value before rotation
+  ir::TensorId key_value = ir::k_no_tensor;
+};
+RotatedCopies append_rotated_copies(Layer& layer, ir::TensorId qkv);
 // Latent attention, linear attention and the gated delta rule, their contexts as append_attention's.
 ir::TensorId append_latent_attention(Layer& layer, ir::TensorId y);
 ir::TensorId append_linear_attention(Layer& layer, ir::TensorId y);

@@ -85,6 +85,13 @@ constexpr const char* k_wide_rows = R"({"model": "llama-3.1-70b", "cluster": "dg
   "sequence_parallel": true, "overlap": null, "recompute": null, "vocab_parallel": null, "zero": null},
   "training": {"seq_len": 2048, "global_batch": 1, "precision": "bf16", "optimizer": null,
   "kernels": {"attention": "flash2", "norm": "fused"}}})";
+// Every head has its own keys, which are rotated.
+constexpr const char* k_own_keys = R"({"model": "llama-2-7b", "cluster": "dgx-h100", "calibration": null,
+  "simulation": null, "strategy": {"tp": 8, "pp": 1, "dp": null, "cp": null, "attention": null, "ep": null,
+  "etp": null, "stages": null, "schedule": null, "micro_batch": 1, "micro_batches": null, "order": null,
+  "expert_order": null, "sequence_parallel": null, "overlap": null, "recompute": null, "vocab_parallel": null,
+  "zero": null}, "training": {"seq_len": 2048, "global_batch": 1, "precision": "bf16", "optimizer": null,
+  "kernels": null}})";
 // Two stages of two nodes each, whose tensor-parallel groups cross both.
 constexpr const char* k_groups_across = R"({"model": "megatron-22b", "cluster": {"file": "dgx-h100", "nodes": 4},
   "calibration": null, "simulation": null, "strategy": {"tp": 16, "pp": 2, "dp": null, "cp": null, "attention": null,
@@ -115,6 +122,7 @@ constexpr Opened k_opened[] = {
     {"framework.attention_waits_compiled", k_long_sequences,
      R"({"attention_sharing": "zigzag", "kernels": {"compiled": true}})"},
     {"framework.kernels.repeats_keys", k_long_sequences, R"({"kernels": {"separate_qkv": true}})"},
+    {"framework.kernels.copies_qkv", k_own_keys, R"({"kernels": {"separate_qkv": false, "compiled": false}})"},
     {"precision.ep_*", k_experts},
     {"precision.dp_gather_wire", R"({"strategy": {"zero": {"stage": 1}, "overlap": {"dp": false}}})"},
     {"framework.overlap.bucket.bytes", R"({"strategy": {"overlap": {"dp": null}}})",

@@ -356,4 +356,55 @@ TEST_CASE("a fused loss keeps the logits in the activation format", "[models]") 
   CHECK(saved_bytes(graph_of(model, ir::Position::exit)) == 64.0 * 2.0 * (4.0 * 96.0 + 2.0 * 1000.0));
 }
 
+TEST_CASE("queries, keys and values are copied before they are rotated, and the copies kept", "[models]") {
+  // One of queries, keys or values: 128 tokens x 96 elements x 2 bytes. Rotated in the projection's output, 3 of them
+  // are kept. Copied, the storage of the first copy (3) and of the second (keys and values, 2).
+  const TransformerConfig config = testing::llama(4, k_hidden, k_heads, k_heads, 256, 1000);
+  BuildOptions build = options(AttentionKernel::flash2);
+  build.kernels.pointwise = PointwiseKernel::eager;
+  const ir::Model in_place = build_transformer(config, build);
+  build.kernels.copies_qkv = true;
+  const ir::Model copied = build_transformer(config, build);
+  const ir::Graph& before = graph_of(in_place, ir::Position::body);
+  const ir::Graph& after = graph_of(copied, ir::Position::body);
+  const double one = 128.0 * 96 * 2;
+  CHECK(saved_bytes(after) == saved_bytes(before) + (5 - 3) * one);
+
+  const auto moved = [&after, one](const char* name, ir::Phase phase) { return moved_bytes(after, name, phase) / one; };
+  CHECK(moved("qkv.order", ir::Phase::forward) == 3 + 3);
+  CHECK(moved("kv.join", ir::Phase::forward) == 2 + 2);
+  CHECK(moved("kv.order", ir::Phase::forward) == 2 + 2);
+  CHECK(moved("q_rope", ir::Phase::forward) == 1 + 1);
+  CHECK(moved("k_rope", ir::Phase::forward) == 1 + 1);
+  // The two rotations again, gradients of keys and values beside each other, all three in one, and the projection's
+  // order; the second copy's derivative is a view.
+  CHECK(moved("q_rope", ir::Phase::backward) == 1 + 1);
+  CHECK(moved("k_rope", ir::Phase::backward) == 1 + 1);
+  CHECK(moved("kv.join", ir::Phase::backward) == 2 + 2);
+  CHECK(moved("kv.order", ir::Phase::backward) == 0);
+  CHECK(moved("qkv.order.out.gradient_join", ir::Phase::backward) == 3 + 3);
+  CHECK(moved("qkv.order.backward", ir::Phase::backward) == 3 + 3);
+  // In place, forward: half of queries and keys (2 + 2), two products (2 + 2 each), their sum (2 + 2 and 2): 18.
+  // Backward: three of 2 + 2, and the sum of two gradients of the projection's output, 3 + 3 and 3: 21.
+  CHECK(moved_bytes(after, "", ir::Phase::forward) == moved_bytes(before, "", ir::Phase::forward) + (18 - 18) * one);
+  CHECK(moved_bytes(after, "", ir::Phase::backward) == moved_bytes(before, "", ir::Phase::backward) + (20 - 21) * one);
+}
+
+TEST_CASE("heads that share keys, and what a compiler fuses, are rotated where they are", "[models]") {
+  BuildOptions build = options(AttentionKernel::flash2);
+  build.kernels.pointwise = PointwiseKernel::eager;
+  const auto same = [&build](std::int64_t kv_heads) {
+    const TransformerConfig config = testing::llama(4, k_hidden, k_heads, kv_heads, 256, 1000);
+    build.kernels.copies_qkv = false;
+    const ir::Model without = build_transformer(config, build);
+    build.kernels.copies_qkv = true;
+    const ir::Model with = build_transformer(config, build);
+    return saved_bytes(graph_of(with, ir::Position::body)) == saved_bytes(graph_of(without, ir::Position::body));
+  };
+  CHECK(same(2));
+  CHECK_FALSE(same(k_heads));
+  build.kernels.compiled = true;
+  CHECK(same(k_heads));
+}
+
 }  // namespace cairn::models

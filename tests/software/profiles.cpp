@@ -192,6 +192,8 @@ TEST_CASE("facts of single frameworks", "[software][framework]") {
   CHECK_FALSE(load_framework(loader, "megatron").overlap.dp_reduce_sharded.has_value());
 
   CHECK(nanotron.kernels.copies_logits);
+  CHECK(nanotron.kernels.copies_qkv);
+  CHECK_FALSE(load_framework(loader, "megatron").kernels.copies_qkv);
   CHECK(load_framework(loader, "megatron@2023").kernels.copies_logits);
   CHECK_FALSE(load_framework(loader, "megatron").kernels.copies_logits);
 

@@ -51,6 +51,8 @@ struct Kernels {
   bool scaled_product = false;     // the product of queries and keys scales its result: no pass of its own
   bool separate_qkv = false;       // queries, keys and values are products of their own
   bool repeats_keys = false;       // keys and values of their own products are copied to every query head
+  bool copies_qkv = false;         // where every head has its own keys: queries, keys and values are copied, keys and
+                                   // values again, and then rotated in place
   bool separate_gate = false;      // a gated MLP's two input projections are products of their own
   bool narrow_norm = false;        // unfused RMS normalisation computes in the activations' format
   bool wide_norm = false;          // fused normalisation reads a widened copy, which is made again for its derivative
