@@ -65,8 +65,6 @@ RotatedCopies append_rotated_copies(Layer& layer, ir::TensorId qkv) {
   const Axes& a = layer.axis;
   const auto [b, s, n, o, d] = axes<5>();
   const ir::TensorId ordered = layer.activation("qkv.order.out", {a.batch, a.sequence, a.kv_heads, a.qkv, a.head_dim});
-  layer.graph.share_gradient(ordered);
-  layer.graph.join_gradient(ordered);
   Op(layer, "qkv.order", ir::Kind::pointwise, {a.batch, a.sequence, a.kv_heads, a.qkv, a.head_dim})
       .read(qkv, each_element())
       .write(ordered, each_element())
@@ -84,8 +82,12 @@ RotatedCopies append_rotated_copies(Layer& layer, ir::TensorId qkv) {
   copy("kv.join").read(ordered, {b, s, n, At(o).plus(k_first_of_key_value), d}).write(joined, each_element()).add();
   const ir::TensorId reordered = key_value("kv.order.out");
   copy("kv.order").pass(joined, each_element()).write(reordered, each_element()).add();
-  return {.query_first = append_fused_rotation(layer, "q_rope", ordered, a.group, "rotary"),
-          .key_value = append_fused_rotation(layer, "k_rope", reordered, k_one_key, "rotary")};
+  const ir::TensorId query_first = append_fused_rotation(layer, "q_rope", ordered, a.group, "rotary");
+  const ir::TensorId rotated = append_fused_rotation(layer, "k_rope", reordered, k_one_key, "rotary");
+  // After what is in place was made, which is as the tensor was then: the queries' own gradient is not copied.
+  layer.graph.share_gradient(ordered);
+  layer.graph.join_gradient(ordered);
+  return {.query_first = query_first, .key_value = rotated};
 }
 
 }  // namespace cairn::models
