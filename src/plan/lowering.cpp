@@ -410,9 +410,9 @@ class Lowering::Implementation {
 
   // The ranks that hold copies of a stage's parameters where other stages (model copies) hold them as well: one row for
   // each stage of a replica group; a single row where all stages do, side by side. Rows lie at least as far apart as in
-  // the replica group that is spread over most domains, and whole sections of the pipeline, of size / rows stages: of
-  // any two neighbouring ones that begin at an even one, all replica groups hold equally many. So no unit of ranks is
-  // taken to hold more of a group than the emptiest does.
+  // the replica group that is spread over most domains, and a whole number of sections of the pipeline, of size / rows
+  // stages. In two sections that follow one another, the first of them section 0, 2, 4 ..., all replica groups have
+  // equally many stages; so no unit of ranks is taken to hold more of a group than the emptiest does.
   Group over_replicas(Group ranks, const ReplicaGroups& replicas, const Group& pipeline) const {
     const std::int64_t rows = std::ssize(replicas.groups.front());
     const bool neighbours = rows == pipeline.size && pipeline.stride == ranks.stride * ranks.size;

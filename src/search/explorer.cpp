@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,6 +13,10 @@ namespace cairn::search {
 
 using core::Picoseconds;
 using experiment::StrategyChoice;
+
+namespace {
+const std::pair<CellKind, std::string> k_memory{CellKind::unfit, "memory"};  // among Refusals
+}  // namespace
 
 void merge(const Refusals& from, Refusals& into) {
   for (const auto& [reason, refusal] : from) {
@@ -302,42 +305,31 @@ Refusal& Explorer::refuse(CellKind kind, const std::string& reason, std::uint64_
   return refusal;
 }
 
-namespace {
-
-Refusal& memory_refusal(Refusals& refusals) {
-  const auto [slot, fresh] = refusals.try_emplace({CellKind::unfit, "memory"});
-  Refusal& refusal = slot->second;
-  if (fresh) {
-    refusal.kind = CellKind::unfit;
-    refusal.reason = "memory";
-    refusal.lacking_bytes = std::numeric_limits<double>::infinity();
-  }
-  return refusal;
-}
-
-}  // namespace
-
 void Explorer::refuse_memory(std::uint64_t point, double memory, Refusals& refusals) const {
-  Refusal& refusal = memory_refusal(refusals);
-  ++refusal.count;
   const double lacking = memory - trials_.capacity();
-  if (lacking >= refusal.lacking_bytes) return;
+  const auto [slot, fresh] = refusals.try_emplace(k_memory);
+  Refusal& refusal = slot->second;
+  ++refusal.count;
+  if (!fresh && lacking >= refusal.lacking_bytes) return;
+  refusal.kind = CellKind::unfit;
+  refusal.reason = k_memory.second;
   refusal.lacking_bytes = lacking;
   refusal.nearest = fmt::format("{} more than there are", core::format(core::Bytes::from_base(lacking)));
   refusal.settings = settings_of(point);
 }
 
 void Explorer::refuse_too_large(const TooLarge& plan, Refusals& refusals) {
-  Refusal& refusal = memory_refusal(refusals);
   double memory = plan.memory_floor;
-  const auto compute = [&] {
-    trials_.make(choice_of(plan.point));
-    memory = trials_.least_memory();
-  };
-  if (memory - trials_.capacity() >= refusal.lacking_bytes || !legal(compute, plan.point, nullptr))
-    ++refusal.count;
-  else
-    refuse_memory(plan.point, memory, refusals);
+  const auto known = refusals.find(k_memory);
+  if (known == refusals.end() || memory - trials_.capacity() < known->second.lacking_bytes) {
+    // A plan that contradicts itself within a pass lacks what its floor does, too.
+    const auto compute = [&] {
+      trials_.make(choice_of(plan.point));
+      memory = trials_.least_memory();
+    };
+    legal(compute, plan.point, nullptr);
+  }
+  refuse_memory(plan.point, memory, refusals);
 }
 
 // Neighbours that are alike become one cell at once.

@@ -1,8 +1,9 @@
 // What a process cannot do, as JSON: how another process tells the first (cairn/search/crew.h).
 //
 //   {"fault": fault, "why": why}
-//   {"fault": fault, "diagnostics": [[severity, file, line, column, key path, message, hint], ...]}   of what a user can
-//                                                                                                      get wrong
+//   {"fault": fault, "diagnostics": [[severity, file, line, column, key path, message, hint], ...]}
+//
+// The second form is of what a user can get wrong.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 namespace cairn::search {
 
 nlohmann::json json_of_problem(const std::exception_ptr& problem);
-// An exception of the same type, whose text names the process.
+// An exception of a type that ends the program with the same exit code, whose text names the process.
 std::exception_ptr problem_of(std::size_t rank, const nlohmann::json& from);
 
 }  // namespace cairn::search

@@ -174,7 +174,11 @@ class Searching {
     std::sort(too_large_.begin(), too_large_.end(), [](const TooLarge& a, const TooLarge& b) {
       return std::tie(a.memory_floor, a.point) < std::tie(b.memory_floor, b.point);
     });
-    for (const TooLarge& each : too_large_) first().refuse_too_large(each, refusals_);
+    // Asked to end, it looks at a few of them.
+    constexpr std::size_t k_looked_at = 16;
+    const std::size_t end = stopped() ? std::min(k_looked_at, too_large_.size()) : too_large_.size();
+    for (std::size_t i = 0; i < end; ++i) first().refuse_too_large(too_large_[i], refusals_);
+    if (end < too_large_.size()) refusals_.at({CellKind::unfit, "memory"}).count += too_large_.size() - end;
     too_large_.clear();
   }
 

@@ -66,6 +66,13 @@ TEST_CASE("gradients go to the host as wide as it updates from, and once more th
   CHECK(twice.copied(Lane::to_device) == 2.0 + 2.0);
 }
 
+TEST_CASE("a host holds gradients as wide as it updates from") {
+  // Master copy and two moments take 12 bytes a parameter, gradients as many as come.
+  const auto held = [](const OneDevice& of) { return of.job.program().stage(0).host_bytes / of.parameters(); };
+  CHECK(held(OneDevice(from_narrow(false))) == 12.0 + 2.0);
+  CHECK(held(OneDevice(from_narrow(true))) == 12.0 + 4.0);
+}
+
 TEST_CASE("a host that waits for gradients on their way to it leaves the device without work meanwhile") {
   const OneDevice beside(from_narrow(true)), waits(from_narrow(true) + sent_away("true", "false")),
       returns(from_narrow(true) + sent_away("true", "true"));

@@ -71,14 +71,12 @@ TEST_CASE("What is broken in a journal is told with its line; a cut line counts 
   const std::string whole = search.text;
   const std::size_t second = whole.find('\n') + 1;
   const std::size_t third = whole.find('\n', second) + 1;
-  for (
-      const std::string& line :
-      {std::string(R"({"box": [0, 0]})"),
-       std::string(R"({"box": [0, 0], "boxes": 4, "cells": [], "computed": [], "too_large": [], "refusals": []})"),
-       std::string(
-           R"({"box": [0, 0], "boxes": [[9, 0, 1, 0, []]], "cells": [], "computed": [], "too_large": [], "refusals": []})"),
-       std::string(
-           R"({"box": [0, 0], "boxes": [], "cells": [[99999999, 1, 0, 0]], "computed": [], "too_large": [], "refusals": []})")}) {
+  const auto box = [](const std::string& boxes, const std::string& cells) {
+    return R"({"box": [0, 0], "boxes": )" + boxes + R"(, "cells": )" + cells +
+           R"(, "computed": [], "too_large": [], "refusals": []})";
+  };
+  for (const std::string& line : {std::string(R"({"box": [0, 0]})"), box("4", "[]"), box("[[9, 0, 1, 0, []]]", "[]"),
+                                  box("[]", "[[99999999, 1, 0, 0]]")}) {
     INFO(line);
     search.text = whole.substr(0, second) + line + "\n";
     try {

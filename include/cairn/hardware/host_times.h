@@ -1,5 +1,6 @@
 // Host limits: the time that the host thread needs to issue a training step. The numbers are fitted, and each profile
-// of a framework has its own; all are 0 where the host is taken to run ahead of its device (profile `ideal`).
+// of a framework has its own; all are 0 where the host is taken to run ahead of its device (profile `ideal`), but for
+// memory_share, which is no limit of that thread: 1 where nothing is known.
 //
 //   host time of a step = kernels x per_kernel + micro-batches x per_micro_batch + per_step
 //   kernels of a tensor-parallel collective on n ranks

@@ -32,8 +32,9 @@ class Lowering {
   // backward passes that are still to come. With allocated_peak of predict/account/memory.h,
   //   memory_floor(strategy) <= max over stages of allocated_peak(lower(strategy))
   // Gathered parameters, and what is alive within a pass alone, are not counted, nor activations that leave the device.
-  // No pass is made, which is most of what lower() takes; so what contradicts itself within a pass alone (the split of a
-  // backward block, subgroups of an offloaded update) is not found. Else throws like lower().
+  // No pass is made, which is most of what lower() takes; so what contradicts itself within a pass alone (the split of
+  // a backward block, subgroups of an offloaded update) is not found. Else throws like lower(). A Program that lower()
+  // gave before is not valid after it.
   double memory_floor(const Strategy& strategy);
 
   // Hands over a schedule that was already generated from schedule_settings(structure), so that lower() need not.

@@ -51,8 +51,8 @@ class Wire {
 // Explores the boxes that rank 0 sends over request.wire, on request.threads, until it is dismissed. Of the request
 // `top`, `exhaustive`, `contention`, `journal`, `stop` and `progress` are those of rank 0.
 void serve(const Request& request);
-// Tells rank 0 why this process cannot serve, and waits until it is dismissed. Rank 0 throws what was thrown here, and
-// ends with the exit code that it would have of its own: core::ConfigurationError for what a user can get wrong,
+// Tells rank 0 why this process cannot serve, and waits until it is dismissed. Rank 0 throws an exception that
+// ends it with the exit code that this one would have: core::ConfigurationError for what a user can get wrong,
 // core::InputOutputError, core::CapabilityError, and std::runtime_error, an internal error, for anything else.
 void decline(Wire& wire, const std::exception_ptr& problem);
 // By rank 0, when its answer has been written or there will be none: the others may go. Returns when they have said so,

@@ -1,7 +1,8 @@
 // What the boxes of a space were found to hold, a line each, so that a search that was cut off goes on where it was.
 //
 //   {"journal": "cairn search 3", "of": {...}}      first: all that the answer depends on
-//   {"box": [state, first point], "boxes": [...], "cells": [...], "computed": [...], "too_large": [...], "refusals": [...]}      and then
+//   {"box": [state, first point], "boxes": [...], "cells": [...], "computed": [...], "too_large": [...],
+//    "refusals": [...]}                              and then
 //
 // Which boxes a search asks for follows from what it found of those before, and what it finds of a box from nothing but
 // the box. So one that takes some of them from a journal answers as if it had explored them all, byte for byte. A last

@@ -17,9 +17,7 @@ StageDistances stage_distances(const Group& pipeline, std::int64_t domain) {
       .across = {.axis = Axis::pipeline, .size = 2, .stride = domain}};
 }
 
-bool leaves_domain(const Group& pipeline, std::int64_t domain) {
-  return pipeline.size > 1 && domain > 0 && pipeline.stride * pipeline.size > domain;
-}
+bool leaves_domain(const Group& pipeline, std::int64_t domain) { return domain > 0 && pipeline.crosses(domain); }
 
 MessageKey message_key(std::int64_t chunks, const MessageSettings& settings, const FrameworkBehaviour& behaviour,
                        const Group& tensor, const StageDistances& distances) {

@@ -44,7 +44,8 @@ StageBytes stage_bytes(const StageParameters& parameters, const PerGroup<double>
       put(Home::device, Category::gradients, elements * gradient);
     else if (!offloaded)
       put(Home::device, Category::gradients, shard * gradient);
-    if (offloaded && !offload.gradients_in_place) put(Home::host, Category::gradients, updated[group] * gradient);
+    if (offloaded && !offload.gradients_in_place)
+      put(Home::host, Category::gradients, updated[group] * settings.offloaded_gradient_bytes());
     const double factored =
         settings.sharding == Sharding::nothing ? 1.0 : static_cast<double>(settings.shards[group].size);
     put(offload.optimizer, Category::optimizer, updated[group] * state_bytes(treatment));

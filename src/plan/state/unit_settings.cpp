@@ -121,6 +121,11 @@ double UnitSettings::held_buckets() const {
   return bucket_bytes * (in_turns ? 2.0 : 1.0);
 }
 
+double UnitSettings::offloaded_gradient_bytes() const {
+  const bool widens = treatment->step_end.gradient_copy && treatment->master;
+  return numerics::bytes_per_element(widens ? *treatment->master : treatment->gradients);
+}
+
 double UnitSettings::reduced_copy_bytes() const {
   return reduces_to_shards() && behaviour->pads_gradients ? numerics::bytes_per_element(treatment->reduce) : 0.0;
 }
@@ -144,11 +149,9 @@ GradientSync UnitSettings::sync(bool last) const {
   sync.copy_bytes = reduced_copy_bytes();
   if (offload.optimizer == Home::device) return sync;
   const double parameter = numerics::bytes_per_element(treatment->parameters);
-  // A framework that updates from wide gradients widens them on the device.
-  const bool widens = treatment->step_end.gradient_copy && treatment->master;
-  const double gradient = numerics::bytes_per_element(treatment->gradients);
-  Onward onward{.gradient_bytes = widens ? numerics::bytes_per_element(*treatment->master) : gradient};
-  if (keeps_shards() && behaviour->returns_offloaded_gradients) onward.returned_bytes = gradient;
+  Onward onward{.gradient_bytes = offloaded_gradient_bytes()};
+  if (keeps_shards() && behaviour->returns_offloaded_gradients)
+    onward.returned_bytes = numerics::bytes_per_element(treatment->gradients);
   if (keeps_shards() && behaviour->awaits_offloaded_gradients) sync.waits = true;
   if (offload.update_in_backward && last) {
     onward.update = host_update;

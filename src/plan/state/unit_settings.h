@@ -103,6 +103,8 @@ struct UnitSettings {
   std::vector<ir::Shard> gather_kernels(const PerGroup<double>& elements) const;
   // Bytes of buckets that are allocated whole (FrameworkBehaviour::holds_buckets).
   double held_buckets() const;
+  // Of an element, as wide as an optimizer on the host updates from: widened on the device where that one widens them.
+  double offloaded_gradient_bytes() const;
   // Bytes an element of the copy that is reduced in place of whole gradients; 0: none.
   double reduced_copy_bytes() const;
   GradientSync sync(bool last) const;
