@@ -135,6 +135,7 @@ void resolve_experts(Resolving& r) {
             "set sequence_parallel: true, so that each routes its own");
   if (r.problems.has_errors()) return;
   strategy.bilevel_experts = mixture->dispatcher == models::Dispatcher::smile;
+  strategy.experts = mixture->experts;
   strategy.expert_copies = mixture->top_k;
   strategy.expert_domain_limit = mixture->node_limit;
   strategy.merged_copies = mixture->dispatcher == models::Dispatcher::merged;

@@ -44,6 +44,7 @@ struct Case {
     random_experts(random, s);
     s.bilevel_experts = config.moe->dispatcher == models::Dispatcher::smile;
     s.merged_copies = config.moe->dispatcher == models::Dispatcher::merged;
+    s.experts = config.moe->experts;
     s.expert_domain_limit = 0;
     s.shard = 0;
     s.offload = {};

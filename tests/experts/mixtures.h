@@ -61,6 +61,7 @@ inline plan::Strategy mixture_strategy(std::int64_t ep, std::int64_t etp = 1) {
   s.data = ep * etp;
   s.expert = ep;
   s.expert_tensor = etp;
+  s.experts = 16;
   s.stage_layers = {2};
   return s;
 }

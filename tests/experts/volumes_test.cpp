@@ -3,7 +3,11 @@
 //   all-to-all, one way          t k h e (P-1)/P          two forward, two backward
 //   padded to a capacity         times the capacity factor
 //   results that stay (exflow)   one of the two, and an all-gather of t h e per rank once per pass
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <utility>
 
 #include "cairn/collective/folds.h"
 #include "catch.h"
@@ -34,6 +38,30 @@ struct Lowered {
   plan::Lowering lowering;
   plan::Strategy strategy;
 };
+
+// Distinct places of `copies` experts, on average over all choices of so many of `experts`. Expert e lies at place
+// e mod `places`.
+double mean_places(std::int64_t experts, std::int64_t places, std::int64_t copies) {
+  std::int64_t choices = 0;
+  std::int64_t met = 0;
+  for (std::uint32_t chosen = 0; chosen < (1U << experts); ++chosen) {
+    if (std::popcount(chosen) != copies) continue;
+    std::uint32_t at = 0;
+    for (std::int64_t e = 0; e < experts; ++e)
+      if ((chosen >> e & 1U) != 0) at |= 1U << (e % places);
+    ++choices;
+    met += std::popcount(at);
+  }
+  return static_cast<double>(met) / static_cast<double>(choices);
+}
+
+plan::Strategy merged_mixture(std::int64_t ranks, std::int64_t experts, std::int64_t copies) {
+  plan::Strategy s = mixture_strategy(ranks);
+  s.experts = experts;
+  s.expert_copies = copies;
+  s.merged_copies = true;
+  return s;
+}
 
 }  // namespace
 
@@ -134,31 +162,73 @@ TEST_CASE("Gathering all tokens: their number is that of ranks, not of choices")
                                                              {Collective::reduce_scatter, tokens}});
 }
 
+TEST_CASE("Expected ranks and domains of a token are those of all choices of its experts, one by one") {
+  for (std::int64_t experts = 2; experts <= 8; ++experts)
+    for (std::int64_t copies = 1; copies <= experts; ++copies)
+      for (std::int64_t ranks = 2; ranks <= experts; ++ranks)
+        for (std::int64_t inside = 1; inside <= ranks; ++inside) {
+          if (ranks % inside != 0) continue;
+          INFO(copies << " of " << experts << " experts over " << ranks << " ranks, " << inside << " in a domain");
+          const std::int64_t domains = ranks / inside;
+          plan::Strategy s = merged_mixture(ranks, experts, copies);
+          const auto k = static_cast<double>(copies);
+          const double by_rank = mean_places(experts, ranks, copies);
+          const double by_domain = mean_places(experts, domains, copies);
+          CHECK(plan::share_sent(s, inside) == Approx(by_rank / k));
+          CHECK(plan::share_across(s, inside) == Approx(std::min(1.0, by_domain / by_rank)));
+          s.merged_copies = false;
+          for (std::int64_t limit = 1; limit <= domains; ++limit) {
+            s.expert_domain_limit = limit;
+            CHECK(plan::share_across(s, inside) == Approx(std::min(by_domain, static_cast<double>(limit)) / k));
+          }
+        }
+}
+
+TEST_CASE("Merged copies within a limit of domains: the ranks are those of choices among these domains' experts") {
+  // Ranks, and ranks of a domain. Of 8 experts `limit` domains hold their share.
+  for (const auto& [ranks, inside] : {std::pair<std::int64_t, std::int64_t>{8, 2}, {4, 1}, {4, 2}})
+    for (std::int64_t limit = 1; limit <= ranks / inside; ++limit)
+      for (std::int64_t copies = 1; copies <= 8 * limit * inside / ranks; ++copies) {
+        plan::Strategy s = merged_mixture(ranks, 8, copies);
+        s.expert_domain_limit = limit;
+        const double by_rank = mean_places(8 * limit * inside / ranks, limit * inside, copies);
+        CHECK(plan::share_sent(s, inside) == Approx(by_rank / static_cast<double>(copies)));
+        const double crossings = std::min(mean_places(8, ranks / inside, copies), static_cast<double>(limit));
+        CHECK(plan::share_across(s, inside) == Approx(std::min(1.0, crossings / by_rank)));
+      }
+}
+
+TEST_CASE("With one expert a rank no two copies of a token meet: all rows are sent") {
+  for (const std::int64_t experts : {2, 3, 8, 49, 256})
+    for (std::int64_t copies = 1; copies <= std::min<std::int64_t>(experts, 8); ++copies) {
+      REQUIRE(plan::share_sent(merged_mixture(experts, experts, copies), 0) == 1.0);
+      REQUIRE(plan::share_sent(merged_mixture(experts, 0, copies), 0) == 1.0);  // a number that nobody set
+    }
+}
+
 TEST_CASE("Merged copies: a token goes once to each rank that holds some of its experts, and once to each domain") {
-  // Two copies over 16 ranks meet 16 (1 - (15/16)^2) = 31/16 of them, over 4 domains 4 (1 - (3/4)^2) = 7/4.
-  plan::Strategy s = mixture_strategy(16);
-  s.expert_copies = 2;
-  s.merged_copies = true;
-  REQUIRE(plan::share_sent(s, 4) == 31.0 / 32.0);
-  REQUIRE(plan::share_across(s, 4) == (7.0 / 4.0) / (31.0 / 16.0));
-  // In one domain of 4 ranks: 7/4 of the ranks, one crossing.
+  // 2 of 16 experts: of 120 pairs 91 leave out a rank of two, 28 a domain of 8. Ranks: 8 (1 - 91/120) = 29/15; domains:
+  // 2 (1 - 28/120) = 23/15.
+  plan::Strategy s = merged_mixture(8, 16, 2);
+  REQUIRE(plan::share_sent(s, 4) == Approx(29.0 / 30.0));
+  REQUIRE(plan::share_across(s, 4) == Approx(23.0 / 29.0));
+  // In one domain of 8 experts: of 28 pairs 15 leave out a rank, 4 (1 - 15/28) = 13/7 ranks, one crossing.
   plan::Strategy near = s;
   near.expert_domain_limit = 1;
-  REQUIRE(plan::share_sent(near, 4) == 7.0 / 8.0);
-  REQUIRE(plan::share_across(near, 4) == 1.0 / (7.0 / 4.0));
+  REQUIRE(plan::share_sent(near, 4) == Approx(13.0 / 14.0));
+  REQUIRE(plan::share_across(near, 4) == Approx(7.0 / 13.0));
   // One copy of a token has nothing to be merged with.
-  plan::Strategy single = s;
-  single.expert_copies = 1;
-  REQUIRE(plan::share_sent(single, 4) == 1.0);
-  REQUIRE(plan::share_across(single, 4) == 1.0);
+  const plan::Strategy single = merged_mixture(8, 16, 1);
+  REQUIRE(plan::share_sent(single, 4) == Approx(1.0));
+  REQUIRE(plan::share_across(single, 4) == Approx(1.0));
 
   Lowered lowered(small_mixture(Dispatcher::merged), s, 4);
   for (const program::Block* block : {&lowered.forward(), &lowered.backward()}) {
-    REQUIRE(volume(*block, Axis::expert) == 2 * 31.0 / 32.0 * one_way(16));
+    REQUIRE(volume(*block, Axis::expert) == Approx(2 * 29.0 / 30.0 * one_way(8)));
     for (const program::Work& work : block->works)
       if (const auto* transfer = std::get_if<program::Transfer>(&work);
           transfer && transfer->group.axis == Axis::expert)
-        REQUIRE(transfer->across == 28.0 / 31.0);
+        REQUIRE(transfer->across == Approx(23.0 / 29.0));
   }
 }
 
@@ -166,8 +236,8 @@ TEST_CASE("A token's copies cross to a domain once, to so many domains at most")
   plan::Strategy s = mixture_strategy(16);
   s.expert_copies = 2;
   REQUIRE(plan::share_across(s, 4) == 1.0);
-  s.expert_domain_limit = 4;  // of 4 domains two copies meet 4 (1 - (3/4)^2) = 1.75
-  REQUIRE(plan::share_across(s, 4) == 1.75 / 2);
+  s.expert_domain_limit = 4;  // of 120 pairs 66 leave out a domain of 4 experts: 4 (1 - 66/120) = 1.8 domains
+  REQUIRE(plan::share_across(s, 4) == Approx(1.8 / 2));
   s.expert_domain_limit = 1;
   REQUIRE(plan::share_across(s, 4) == 0.5);
   Lowered lowered(small_mixture(), s, 4);

@@ -232,6 +232,7 @@ inline void random_experts(core::Random& random, plan::Strategy& s) {
   s.bilevel_experts = coin(random);
   s.overlap_experts = coin(random);
   s.expert_domain_limit = between(random, 0, 2);
+  s.experts = s.expert * between(random, 1, 4);
   s.expert_copies = between(random, 1, 4);
   s.merged_copies = coin(random);
   s.expert_order = {program::Axis::expert_tensor, program::Axis::expert, program::Axis::expert_data};

@@ -74,15 +74,22 @@ struct ExpertSplit {
 ExpertSplit expert_split(const Structure& structure, std::int64_t domain);
 // Ranks of one expert-parallel group that share a domain.
 std::int64_t experts_in_domain(const Structure& structure, std::int64_t domain);
-// Transfer::across of a token exchange, in (0, 1]: k copies of a token go to experts spread evenly over N domains, the
-// token to at most L of these:  min(L, N (1 - (1 - 1/N)^k)) / k     (expected distinct domains per copy)
-// k is Structure::expert_copies, L is Structure::expert_domain_limit, and N follows from Structure::expert and `domain`.
+// A token's k copies go to k different experts, any k of E as likely as others, spread evenly over P places. Expected
+// distinct places, as each place is missed by C(E - E/P, k) of C(E, k) choices:
+//   D(P, E) = P (1 - C(E - E/P, k) / C(E, k))          k with one expert a place; 2 of E = 4 over 2 places: 5/3
+// Where P does not divide E, the sum over places of E/P experts, rounded up or down. k is Structure::expert_copies, E
+// Structure::experts, or Structure::expert where that is more. N domains follow from Structure::expert and `domain`, L
+// is Structure::expert_domain_limit.
+
+// Transfer::across of a token exchange, in (0, 1]: expected domains that a token crosses to, per copy:
+//   min(L, D(N, E)) / k
 // Where L is 0 every copy crosses by itself, and the share is 1. With Structure::merged_copies 0 is no limit, and the
-// share is that of the rows that share_sent leaves.
+// share is that of the rows that share_sent leaves:  min(1, min(L, D(N, E)) / (k share_sent))
 double share_across(const Structure& structure, std::int64_t domain);
 // Rows that an exchange sends over copies of its tokens, in (0, 1]: 1 where every copy is sent; with
-// Structure::merged_copies one for each of the expected distinct ranks of a token, of the P that it may go to:
-//   P (1 - (1 - 1/P)^k) / k        P: ranks of L domains, without a limit all
+// Structure::merged_copies one for each of the expected distinct ranks of a token. Its experts lie in N' = min(L, N)
+// domains of R ranks (without a limit all N), whose E N'/N experts it chooses from:
+//   D(N' R, E N'/N) / k
 double share_sent(const Structure& structure, std::int64_t domain);
 bool has_experts(const ir::Model& model);
 

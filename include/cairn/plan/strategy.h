@@ -97,7 +97,9 @@ struct Structure : LayerSettings {
   bool bilevel_experts = false;    // the token exchange takes two steps: to the right domain, then to a rank inside it
   // Most domains that one token may be sent to, each of which it crosses to once; 0: every copy crosses by itself.
   std::int64_t expert_domain_limit = 0;
-  std::int64_t expert_copies = 1;  // experts per token (top-k): copies of it that are sent
+  // Experts of a layer, over all ranks; fewer than `expert` (0: unset) are taken for one a rank.
+  std::int64_t experts = 0;
+  std::int64_t expert_copies = 1;  // experts per token (top-k), all different: copies of it that are sent
   // A token goes once to each rank that holds some of its experts, and once to each domain; results are summed by rank,
   // then by domain, before they return.
   bool merged_copies = false;

@@ -1,7 +1,6 @@
 #include "layer_key.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "cairn/plan/lowering.h"
 
@@ -35,6 +34,7 @@ ExpertKey expert_key(const Structure& structure, const Mesh& experts) {
           .expert_tensor = experts.group(Axis::expert_tensor),
           .bilevel = structure.bilevel_experts,
           .domain_limit = structure.expert_domain_limit,
+          .experts = structure.experts,
           .copies = structure.expert_copies,
           .merged = structure.merged_copies,
           .overlap = structure.overlap_experts};
@@ -89,17 +89,36 @@ ExpertSplit expert_split(const ExpertKey& key, std::int64_t domain) {
 
 namespace {
 
-// Expected distinct places of so many copies that go to `places` evenly.
-double distinct(double places, double copies) { return places * (1.0 - std::pow(1.0 - 1.0 / places, copies)); }
+// The chance that none of the `held` experts of a place is among the `copies` that a token chooses of `experts`.
+double missed(std::int64_t held, std::int64_t experts, std::int64_t copies) {
+  double chance = 1.0;
+  for (std::int64_t i = 0; i < copies; ++i) {
+    if (experts - held <= i) return 0.0;
+    chance *= static_cast<double>(experts - held - i) / static_cast<double>(experts - i);
+  }
+  return chance;
+}
+
+// Expected distinct places of a token's copies; the experts lie as evenly as whole ones can, `places` or more of them.
+double distinct(std::int64_t places, std::int64_t experts, std::int64_t copies) {
+  if (experts == places) return static_cast<double>(std::min(copies, experts));
+  const std::int64_t held = experts / places;
+  const std::int64_t fuller = experts % places;
+  double result = static_cast<double>(places - fuller) * (1.0 - missed(held, experts, copies));
+  if (fuller > 0) result += static_cast<double>(fuller) * (1.0 - missed(held + 1, experts, copies));
+  return std::min(result, static_cast<double>(copies));
+}
+
+std::int64_t experts_of(const ExpertKey& key) { return std::max(key.experts, key.expert.size); }
 
 }  // namespace
 
 double share_across(const ExpertKey& key, std::int64_t domain) {
   if (key.domain_limit == 0 && !key.merged) return 1.0;
-  const auto domains = static_cast<double>(key.expert.size / experts_in_domain(key, domain));
-  const auto copies = static_cast<double>(key.copies);
-  const double most = key.domain_limit == 0 ? domains : static_cast<double>(key.domain_limit);
-  return std::min(1.0, std::min(distinct(domains, copies), most) / (copies * share_sent(key, domain)));
+  const std::int64_t domains = key.expert.size / experts_in_domain(key, domain);
+  const double most = static_cast<double>(key.domain_limit == 0 ? domains : key.domain_limit);
+  const double crossings = std::min(distinct(domains, experts_of(key), key.copies), most);
+  return std::min(1.0, crossings / (static_cast<double>(key.copies) * share_sent(key, domain)));
 }
 
 double share_sent(const ExpertKey& key, std::int64_t domain) {
@@ -107,8 +126,8 @@ double share_sent(const ExpertKey& key, std::int64_t domain) {
   const std::int64_t inside = experts_in_domain(key, domain);
   const std::int64_t domains = key.expert.size / inside;
   const std::int64_t reached = key.domain_limit == 0 ? domains : std::min(domains, key.domain_limit);
-  const auto copies = static_cast<double>(key.copies);
-  return distinct(static_cast<double>(reached * inside), copies) / copies;
+  const std::int64_t experts = experts_of(key) * reached / domains;
+  return distinct(reached * inside, experts, key.copies) / static_cast<double>(key.copies);
 }
 
 namespace {

@@ -26,6 +26,7 @@ struct ExpertKey {
   Group expert_tensor;
   bool bilevel = false;
   std::int64_t domain_limit = 0;
+  std::int64_t experts = 0;
   std::int64_t copies = 1;
   bool merged = false;
   bool overlap = false;
