@@ -8,6 +8,8 @@
 //   combine    y'[token] = sum over its k rows
 // With the all-to-all dispatcher, ranks of several experts sort rows by expert, and back, alone as well
 // (Kernels::sorts_rows).
+// Dispatcher::merged, too, is priced at a token's home as an all-to-all is, a permutation of its k rows out and back,
+// although such a library sends from the tokens where they lie: only what travels is merged.
 // A row's place says where it comes from: `source` counts the ranks that hold different experts, `peer` those that
 // share one. Routing and combining are split by the place of origin, experts by expert and by their inner width, and
 // the transfers between follow from that. The first two axes of R never appear in the residual stream: each rank routes

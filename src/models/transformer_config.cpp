@@ -498,7 +498,11 @@ void describe(config::Fields& f, MixtureConfig& m) {
             {"allgather", Dispatcher::allgather},
             {"smile", Dispatcher::smile},
             {"exflow", Dispatcher::exflow}},
-           {.doc = "how tokens reach their experts"});
+           {.doc = "how tokens reach their experts. alltoall: a copy goes to each of them, and its result comes back. "
+                   "deepep: the same, but a token goes once to each rank and node, and results are summed on their way "
+                   "back (DeepEP, HybridEP). allgather: every rank sees all tokens, and results are summed and "
+                   "scattered. smile: alltoall in two steps, to the right node, then inside it. exflow: every rank "
+                   "holds the context of all tokens, and results stay with their experts"});
   f.value("node_limit", m.node_limit, {.doc = "none, or nodes that a token goes to at most, crossing to each once"},
           [](config::Value& v, std::int64_t& limit) {
             std::string none = "none";
