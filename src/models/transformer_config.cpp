@@ -492,17 +492,16 @@ void describe(config::Fields& f, MixtureConfig& m) {
                       {config::Form::word, [&](config::Value& w) { w.name(dropless, {"dropless"}); }}});
           });
   f.number("imbalance", m.imbalance, {.doc = "rows on the fullest rank over an even spread", .positive = true});
-  f.choice("dispatcher", m.dispatcher,
-           {{"alltoall", Dispatcher::alltoall},
-            {"deepep", Dispatcher::merged},
-            {"allgather", Dispatcher::allgather},
-            {"smile", Dispatcher::smile},
-            {"exflow", Dispatcher::exflow}},
-           {.doc = "how tokens reach their experts. alltoall: a copy goes to each of them, and its result comes back. "
-                   "deepep: the same, but a token goes once to each rank and node, and results are summed on their way "
-                   "back (DeepEP, HybridEP). allgather: every rank sees all tokens, and results are summed and "
-                   "scattered. smile: alltoall in two steps, to the right node, then inside it. exflow: every rank "
-                   "holds the context of all tokens, and results stay with their experts"});
+  f.choice(
+      "dispatcher", m.dispatcher,
+      {{"alltoall", Dispatcher::alltoall},
+       {"deepep", Dispatcher::merged},
+       {"allgather", Dispatcher::allgather},
+       {"smile", Dispatcher::smile},
+       {"exflow", Dispatcher::exflow}},
+      {.doc = "how tokens reach their experts: alltoall (each copy to its expert and back), deepep (once to each "
+              "rank and node, summed on the way back), allgather (all tokens to all ranks), smile (alltoall to the "
+              "right node, then inside it) or exflow (results stay with their experts)"});
   f.value("node_limit", m.node_limit, {.doc = "none, or nodes that a token goes to at most, crossing to each once"},
           [](config::Value& v, std::int64_t& limit) {
             std::string none = "none";
