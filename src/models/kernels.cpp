@@ -108,8 +108,10 @@ void describe(config::Fields& fields, Kernels& kernels) {
   fields.flag(
       "sorts_rows", kernels.sorts_rows,
       {.doc = "with the all-to-all dispatcher, ranks of several experts sort rows by expert, and back, alone as well"});
-  fields.flag("fused_router", kernels.fused_router,
-              {.doc = "choice and balancing loss of the router in a kernel each, not operation by operation"});
+  fields.flag(
+      "fused_router", kernels.fused_router,
+      {.doc = "choice and balancing loss of the router in a kernel each, not operation by operation; no effect where "
+              "the calibration has no such kernels"});
   fields.flag("copies_logits", kernels.copies_logits,
               {.doc = "an unfused loss subtracts the maximum into a further fp32 tensor, not in place"});
   fields.flag("finds_best_token", kernels.finds_best_token,
