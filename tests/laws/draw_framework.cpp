@@ -20,7 +20,7 @@ Json draw_kernels(Draw& draw) {
                    "joins_qkv", "copies_logits", "finds_best_token", "gathers_logits", "compiled_loss", "compiled"});
   if (draw.chance(0.3)) kernels["metric_passes"] = draw.between(0, 20);
   if (draw.coin())
-    kernels["attention"] = draw.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"});
+    kernels["attention"] = draw.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn", "flash4"});
   if (draw.coin()) kernels["norm"] = draw.word({"fused", "unfused"});
   if (draw.coin()) kernels["pointwise"] = draw.word({"fused", "eager"});
   if (draw.coin()) kernels["transpose"] = draw.word({"plain", "transformer-engine"});
@@ -71,7 +71,7 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   for (const char* architecture : {"hopper", "ampere"})
     if (draw.chance(0.4))
       file["attention_on"][architecture] =
-          draw.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"});
+          draw.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn", "flash4"});
   if (draw.coin())
     file["fused_softmax"] = {{"least", draw.power_of_two(0, 6)},
                              {"longest", draw.power_of_two(8, 14)},
@@ -124,9 +124,8 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
   const auto time = [&](double most) { return draw.coin() ? std::string("0 s") : draw.quantity(0.1, most, "us"); };
   file["fitted"] = {
       {"host_per_kernel", time(50)}, {"host_per_micro_batch", time(1000)}, {"host_per_step", time(10000)}};
-  if (draw.coin()) file["fitted"]["launches_per_peer"] = 0.5 * static_cast<double>(draw.between(0, 8));
   for (const hardware::HostNumber& number : hardware::k_host_numbers) {
-    if (file["fitted"].contains(number.key) || number.key == "launches_per_peer") continue;
+    if (file["fitted"].contains(number.key)) continue;
     if (!number.required && !later.chance(0.4)) continue;
     const std::string key(number.key);
     if (std::holds_alternative<core::Seconds hardware::HostTimes::*>(number.member))
@@ -138,7 +137,7 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
     if (later.chance(0.4) && file.contains("sharding")) file["sharding"][key] = later.coin();
   if (later.chance(0.4)) file["host"]["memory_share"] = 0.01 * static_cast<double>(later.between(10, 100));
   if (later.chance(0.4) && file.contains("recompute"))
-    file["recompute"]["repeats_attention"] = Json::array({later.word({"flash2", "flash3", "cudnn"})});
+    file["recompute"]["repeats_attention"] = Json::array({later.word({"flash2", "flash3", "cudnn", "flash4"})});
   if (later.chance(0.4) && file.contains("kernels")) file["kernels"]["copies_qkv"] = later.coin();
   if (draw.chance(0.3)) file["releases"] = {{"early", Json{{"overlap", draw_overlap(draw)}}}};
   return file;
