@@ -25,6 +25,7 @@ std::vector<Row> megatron_strategy_rows();
 std::vector<Rule> megatron_strategy_rules();
 std::vector<Fixed> megatron_strategy_fixed();
 std::vector<Rule> megatron_stage_rules();
+std::vector<Rule> megatron_dispatcher_rules();
 
 // Megatron-Core's stages where the ends of the pipeline have fewer layers (core/transformer/transformer_block.py,
 // get_num_layers_to_build): those layers are said, or the embedding and the loss stand for a layer each.

@@ -111,6 +111,7 @@ const Table& megatron() {
     add(all.rows, megatron_strategy_rows());
     add(all.rows, megatron_training_rows());
     add(all.rules, megatron_model_rules());
+    add(all.rules, megatron_dispatcher_rules());
     add(all.rules, megatron_training_rules());
     add(all.rules, megatron_strategy_rules());
     add(all.rules, megatron_stage_rules());

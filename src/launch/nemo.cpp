@@ -428,6 +428,7 @@ const Table& nemo() {
     add(all.rows, nemo_model_rows());
     add(all.rules, before);
     add(all.rules, nemo_model_rules());
+    add(all.rules, nemo_dispatcher_rules());
     add(all.rules, nemo_data_rules());
     add(all.rules, after);
     add(all.fixed, nemo_model_fixed());

@@ -22,6 +22,7 @@ std::string nemo_text(const Export& exported);
 std::vector<Row> nemo_model_rows();
 std::vector<Rule> nemo_model_rules();
 std::vector<Fixed> nemo_model_fixed();
+std::vector<Rule> nemo_dispatcher_rules();
 std::vector<Rule> nemo_data_rules();  // what data-parallel ranks hold, in which formats, and when they exchange it
 
 // A key that is true or false, as YAML or Python writes it; `otherwise` where it is absent.
