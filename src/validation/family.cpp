@@ -34,8 +34,9 @@ void describe(Fields& fields, Correction& correction) {
 }
 
 void describe(Fields& fields, Noted& noted) {
-  fields.texts("words", noted.words,
-               {.doc = "options and settings, all of which a row's notes have", .required = true, .minimum_size = 1});
+  fields.texts(
+      "words", noted.words,
+      {.doc = "options and settings, all of which a row's notes have; absent: every row's", .minimum_size = 1});
   fields.texts("without", noted.without, {.doc = "and none of these"});
   fields.node("strategy", noted.strategy, {.doc = "keys of an experiment's strategy, over those of such rows"});
   fields.node("framework", noted.framework, {.doc = "keys of a framework's profile, over that of such rows"});
@@ -74,7 +75,7 @@ void describe(Fields& fields, Family& family) {
                 {.doc = "what a published FLOP/s counts"});
   describe_words(fields, "attention", family.attention, "attention kernel of the file -> of an experiment");
   describe_words(fields, "skip", family.skip, "word in a row's notes -> why it is not run");
-  fields.objects("noted", family.noted, {.doc = "software that rows name in their notes"});
+  fields.objects("noted", family.noted, {.doc = "software that rows name in their notes, or their source says of all"});
   fields.objects("corrected", family.corrected,
                  {.doc = "fields that the file, or `columns`, have wrong: read as said here"});
   fields.objects("doubted", family.doubted, {.doc = "rows believed mis-stated: scored, and no part of intervals"});

@@ -102,6 +102,8 @@ TEST_CASE("settings that a row names in its notes") {
   const Resolved apart(noted("impl=engine; one-by-one"));
   CHECK(apart.job.framework().accumulation.fused);
   CHECK(apart.job.framework().allocator.caching);
+  family.noted = {{.framework = keys("kernels: {value: {fused_router: true}}")}};  // of every row
+  for (const char* notes : {"", "impl=engine"}) CHECK(Resolved(noted(notes)).job.framework().kernels.fused_router);
 }
 
 TEST_CASE("a model that a row names") {

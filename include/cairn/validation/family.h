@@ -47,10 +47,10 @@ struct Correction {
   std::string reason;
 };
 
-// What rows name in their notes alone, by option or setting: it holds for all whose notes have every one of `words` and
-// none of `without`. Later entries go over earlier ones.
+// What rows name in their notes alone, by option or setting, or their source says of all of them: it holds for those
+// whose notes have every one of `words` and none of `without`. Later entries go over earlier ones.
 struct Noted {
-  std::vector<std::string> words;
+  std::vector<std::string> words = {};
   std::vector<std::string> without = {};
   config::Node strategy = {};   // keys of an experiment's
   config::Node framework = {};  // keys of a profile, over the row's as config::merge_within_values lays them
