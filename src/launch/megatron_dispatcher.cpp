@@ -1,6 +1,6 @@
 // How routed tokens reach their experts: core/transformer/transformer_config.py and core/transformer/moe/
-// token_dispatcher.py. DeepEP and HybridEP are backends of the dispatcher `flex`; both send a token once to each rank that
-// holds some of its experts, which is Cairn's `deepep`. Releases of 2025 run `flex` with --moe-enable-deepep
+// token_dispatcher.py. DeepEP and HybridEP are backends of the dispatcher `flex`; both send a token once to each rank
+// that holds some of its experts, which is Cairn's `deepep`. Releases of 2025 run `flex` with --moe-enable-deepep
 // alone; later ones take it as the backend deepep, which is their default.
 #include <algorithm>
 #include <iterator>

@@ -1,7 +1,7 @@
 // How routed tokens reach their experts, in Megatron-LM's words and NeMo's. MoEFlexTokenDispatcher
-// (core/transformer/moe/token_dispatcher.py): flex takes DeepEP, HybridEP or NCCL's expert parallelism as its backend; in
-// releases of 2025 it asserts that --moe-enable-deepep is there. With DeepEP it asserts several ranks of experts, and
-// transformer_config.py refuses rows that are padded to a capacity.
+// (core/transformer/moe/token_dispatcher.py): flex takes DeepEP, HybridEP or NCCL's expert parallelism as its backend;
+// in releases of 2025 it asserts that --moe-enable-deepep is there. With DeepEP it asserts several ranks of experts,
+// and transformer_config.py refuses rows that are padded to a capacity.
 #include <string>
 
 #include "imports.h"
