@@ -137,7 +137,8 @@ Json draw_framework(std::uint64_t seed, const std::vector<std::string>& shipped)
     if (later.chance(0.4) && file.contains("sharding")) file["sharding"][key] = later.coin();
   if (later.chance(0.4)) file["host"]["memory_share"] = 0.01 * static_cast<double>(later.between(10, 100));
   if (later.chance(0.4) && file.contains("recompute"))
-    file["recompute"]["repeats_attention"] = Json::array({later.word({"flash2", "flash3", "cudnn", "flash4"})});
+    file["recompute"]["repeats_attention"] = Json::array(
+        {later.word({"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn", "flash-triton", "flash4"})});
   if (later.chance(0.4) && file.contains("kernels")) file["kernels"]["copies_qkv"] = later.coin();
   if (draw.chance(0.3)) file["releases"] = {{"early", Json{{"overlap", draw_overlap(draw)}}}};
   return file;
