@@ -135,6 +135,8 @@ TEST_CASE("Where Megatron-Core refuses DeepEP, an export says so and has an all-
     CHECK(dispatcher_of(imported(framework, padded.text)) == "alltoall");
     const launch::Exported alone = exported_mixture(framework, "dispatcher: deepep", 1);
     CHECK(has(unsaid_of(alone, "model.moe.dispatcher: deepep"), "every rank holds all experts"));
-    CHECK_FALSE(has(alone.text, "deepep"));
+    CHECK_FALSE(has(alone.text, "enable-deepep"));
+    CHECK_FALSE(has(alone.text, "enable_deepep"));
+    CHECK(dispatcher_of(imported(framework, alone.text)) == "alltoall");
   }
 }
