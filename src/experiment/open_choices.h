@@ -38,7 +38,8 @@ class OpenChoices {
   void decide_by_price();
   // The plan, when prices have decided. The Program is the lowering's own, until it lowers another.
   const program::Program& lower();
-  // plan::Lowering::memory_floor() of that plan, after which no Program is valid; 0 where the order of its passes depends on times.
+  // plan::Lowering::memory_floor() of that plan, after which no Program is valid; 0 where the order of its passes
+  // depends on times.
   double memory_floor();
 
  private:

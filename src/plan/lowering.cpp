@@ -83,7 +83,7 @@ class Lowering::Implementation {
     std::int32_t layers = 0;                       // number of the BodyKey
     std::int32_t messages = 0;                     // of the MessageKey
     std::vector<StageParameters> parameters = {};  // by kind of stage, without their tensors
-    std::vector<double> activations = {};          // by stage, at most [bytes]
+    std::vector<double> activations = {};          // by stage, the most at a time [bytes]
   };
 
   // What follows from the structure of a strategy alone.
